@@ -12,23 +12,23 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 // Replay says what changed between points of the log, as openclawd replay does. Diff and Steps read snapshots: while one is being built, pending
 // is not nil and there is no answer. Errors: snapshot.ErrBusy, those of Past, and for a point that does not exist one with a Code and a Hint.
 type Replay interface {
 	// Resolve finds the event that a text names: a seq, head, an event id or a time.
-	Resolve(ctx context.Context, point string) (history.Point, error)
+	Resolve(ctx context.Context, point string) (points.Point, error)
 	// Before finds the last event recorded at or before a time.
-	Before(ctx context.Context, at time.Time) (history.Point, error)
+	Before(ctx context.Context, at time.Time) (points.Point, error)
 	// Happened finds about the last event whose own time is at or before a time: the one with as many events up to it as have such a time. It
 	// differs from Before where events were imported.
-	Happened(ctx context.Context, at time.Time) (history.Point, error)
+	Happened(ctx context.Context, at time.Time) (points.Point, error)
 	// TimeOf is the own time of an event, in ms since 1970; 0 for seq 0.
 	TimeOf(ctx context.Context, seq int64) (int64, error)
-	Diff(ctx context.Context, q DiffQuery) (diff *history.BoundedDiff, pending *Pending, err error)
-	Steps(ctx context.Context, q StepsQuery) (steps *history.Steps, pending *Pending, err error)
+	Diff(ctx context.Context, q DiffQuery) (diff *points.BoundedDiff, pending *Pending, err error)
+	Steps(ctx context.Context, q StepsQuery) (steps *points.Steps, pending *Pending, err error)
 	Tables() []string // that can be compared
 }
 
@@ -69,7 +69,7 @@ func (s *Server) replayDiff(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	q := DiffQuery{Limit: int(p.integer("limit", usualRows, 0, history.MaxRows)), Tables: p.words("table", s.opts.Replay.Tables()...)}
+	q := DiffQuery{Limit: int(p.integer("limit", usualRows, 0, points.MaxRows)), Tables: p.words("table", s.opts.Replay.Tables()...)}
 	if p.err != nil {
 		return p.err
 	}
@@ -93,7 +93,7 @@ func (s *Server) replayStep(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	q := StepsQuery{At: p.integer("at", 0, 1, math.MaxInt64), N: int(p.integer("n", 1, 0, history.MaxSteps)), ErrorsOnly: p.yes("errors")}
+	q := StepsQuery{At: p.integer("at", 0, 1, math.MaxInt64), N: int(p.integer("n", 1, 0, points.MaxSteps)), ErrorsOnly: p.yes("errors")}
 	if p.err != nil {
 		return p.err
 	}
@@ -113,9 +113,9 @@ func (s *Server) replayStep(c echo.Context) error {
 
 // PointAnswer answers GET /api/replay/point.
 type PointAnswer struct {
-	history.Point
-	TS   int64         `json:"ts"` // own time of the event, in ms since 1970
-	Head history.Point `json:"head"`
+	points.Point
+	TS   int64        `json:"ts"` // own time of the event, in ms since 1970
+	Head points.Point `json:"head"`
 }
 
 // replayPoint answers which event a time, or another name of a point, means.
@@ -171,10 +171,10 @@ func (s *Server) mayReplay(c echo.Context) error {
 }
 
 // resolve reads a parameter that names a point of the log.
-func (s *Server) resolve(ctx context.Context, p *parameters, name string) (history.Point, error) {
+func (s *Server) resolve(ctx context.Context, p *parameters, name string) (points.Point, error) {
 	text := p.first(name)
 	if text == "" {
-		return history.Point{}, missingParameter(name, "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z")
+		return points.Point{}, missingParameter(name, "give a seq, head, an event id, or a time such as 2026-02-20T12:00:00Z")
 	}
 	point, err := s.opts.Replay.Resolve(ctx, text)
 	return point, noSuchPoint(name, text, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/causality"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 // replays is a monitor.Replay whose log ends at event 7: what it is asked is recorded, and answered as the test says. How the real one answers is
@@ -33,53 +33,53 @@ func (u unknownPoint) Error() string { return string(u) + ": not a point in the 
 func (unknownPoint) Code() string    { return "no_such_point" }
 func (unknownPoint) Hint() string    { return "give a seq" }
 
-func (r *replays) Resolve(_ context.Context, point string) (history.Point, error) {
+func (r *replays) Resolve(_ context.Context, point string) (points.Point, error) {
 	var seq int64
 	if point == "head" {
 		point = "7"
 	}
 	if _, err := fmt.Sscanf(point, "%d", &seq); err != nil || seq > 7 {
-		return history.Point{}, unknownPoint(point)
+		return points.Point{}, unknownPoint(point)
 	}
-	return history.Point{Seq: seq, RecordedAt: seq * 1_000}, nil
+	return points.Point{Seq: seq, RecordedAt: seq * 1_000}, nil
 }
 
-func (r *replays) Before(_ context.Context, at time.Time) (history.Point, error) {
+func (r *replays) Before(_ context.Context, at time.Time) (points.Point, error) {
 	seq := min(7, at.UnixMilli()/1_000)
-	return history.Point{Seq: seq, RecordedAt: seq * 1_000}, nil
+	return points.Point{Seq: seq, RecordedAt: seq * 1_000}, nil
 }
 
-func (r *replays) Happened(_ context.Context, at time.Time) (history.Point, error) {
+func (r *replays) Happened(_ context.Context, at time.Time) (points.Point, error) {
 	return r.Before(context.Background(), at.Add(time.Second))
 }
 
 func (r *replays) TimeOf(_ context.Context, seq int64) (int64, error) { return seq * 999, nil }
 
-func (r *replays) Diff(_ context.Context, q monitor.DiffQuery) (*history.BoundedDiff, *monitor.Pending, error) {
+func (r *replays) Diff(_ context.Context, q monitor.DiffQuery) (*points.BoundedDiff, *monitor.Pending, error) {
 	r.diff = q
 	r.asked++
 	if r.pending != nil || r.err != nil {
 		return nil, r.pending, r.err
 	}
-	return &history.BoundedDiff{Diff: history.Diff{From: history.Point{Seq: q.From}, To: history.Point{Seq: q.To},
+	return &points.BoundedDiff{Diff: points.Diff{From: points.Point{Seq: q.From}, To: points.Point{Seq: q.To},
 		Tables: []compare.Count{{Projection: "task", Table: "tasks", Rows: 2, Added: 1, Removed: 1, Changed: 1}},
 		Rows: []compare.Change{{Projection: "task", Table: "tasks", Kind: compare.Changed, Key: []compare.Column{{Name: "id", Before: int64(1), After: int64(1)}},
 			Columns: []compare.Column{{Name: "state", After: "blocked"}, {Name: "weight", Before: 0.5, After: nil}}}}},
-		Subjects: []history.Subject{{Table: "tasks", Key: 1, ID: "task_1", AgentID: "eden", Text: "배포"}}}, nil, nil
+		Subjects: []points.Subject{{Table: "tasks", Key: 1, ID: "task_1", AgentID: "eden", Text: "배포"}}}, nil, nil
 }
 
-func (r *replays) Steps(_ context.Context, q monitor.StepsQuery) (*history.Steps, *monitor.Pending, error) {
+func (r *replays) Steps(_ context.Context, q monitor.StepsQuery) (*points.Steps, *monitor.Pending, error) {
 	r.steps = q
 	r.asked++
 	if r.pending != nil || r.err != nil {
 		return nil, r.pending, r.err
 	}
 	next := q.At + 1
-	step := history.Step{Event: history.EventOf(&eventstore.Event{Seq: q.At, Type: "task.blocked", Actor: eventstore.ActorAgent, Data: []byte(`{}`)}, "", ""),
+	step := points.Step{Event: points.EventOf(&eventstore.Event{Seq: q.At, Type: "task.blocked", Actor: eventstore.ActorAgent, Data: []byte(`{}`)}, "", ""),
 		IsError: true, Error: "no key", Causes: []causality.Link{{Seq: 1, Type: "task.started", How: causality.ByStream}}, Effects: []causality.Link{}}
-	bounded, _ := step.Bound(history.MaxBytes)
+	bounded, _ := step.Bound(points.MaxBytes)
 	bounded.Changes = []compare.Change{}
-	return &history.Steps{Head: 7, Steps: []history.BoundedStep{bounded}, Next: &next}, nil, nil
+	return &points.Steps{Head: 7, Steps: []points.BoundedStep{bounded}, Next: &next}, nil, nil
 }
 
 func (r *replays) Tables() []string { return []string{"tasks", "threads"} }

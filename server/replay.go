@@ -10,8 +10,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/monitor"
-	points "github.com/pronto-lab/openclawd/projections/history" // history is a type of the tests
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/replay/debugger"

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 func newEvents(p *process) *cobra.Command {
@@ -13,9 +13,9 @@ func newEvents(p *process) *cobra.Command {
 }
 
 // answer combines an event with its index entry, which may be nil.
-func answer(e *eventstore.Event, entry *index.Entry) history.Event {
+func answer(e *eventstore.Event, entry *index.Entry) points.Event {
 	if entry == nil {
-		return history.EventOf(e, "", "")
+		return points.EventOf(e, "", "")
 	}
-	return history.EventOf(e, entry.Role, entry.Category)
+	return points.EventOf(e, entry.Role, entry.Category)
 }

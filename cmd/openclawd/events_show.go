@@ -14,8 +14,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 func newEventsShow(p *process) *cobra.Command {
@@ -62,25 +62,25 @@ func isEventRef(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func findEvent(ctx context.Context, log *sqlite.DB, ref string) (history.Event, error) {
+func findEvent(ctx context.Context, log *sqlite.DB, ref string) (points.Event, error) {
 	seq, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
 		id, err := eventstore.ParseID(ref)
 		if err != nil {
-			return history.Event{}, err
+			return points.Event{}, err
 		}
 		e, err := log.EventByID(ctx, id)
 		if errors.Is(err, eventstore.ErrNotFound) {
-			return history.Event{}, fmt.Errorf("event %s: %w", id, eventstore.ErrNotFound)
+			return points.Event{}, fmt.Errorf("event %s: %w", id, eventstore.ErrNotFound)
 		}
 		if err != nil {
-			return history.Event{}, err
+			return points.Event{}, err
 		}
 		seq = e.Seq
 	}
 	e, err := log.Event(ctx, seq)
 	if err != nil {
-		return history.Event{}, err
+		return points.Event{}, err
 	}
 	var entry *index.Entry
 	err = log.View(ctx, func(tx *sql.Tx) error {
@@ -91,7 +91,7 @@ func findEvent(ctx context.Context, log *sqlite.DB, ref string) (history.Event, 
 	return answer(&e, entry), err
 }
 
-func (p *process) writeEvent(e *history.Event) error {
+func (p *process) writeEvent(e *points.Event) error {
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(p.stdout, "%-12s %s\n", name, output.Printable(value))

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 )
@@ -54,7 +54,7 @@ is only read: this works beside a running server.`,
 	return cmd
 }
 
-func pointText(d history.Point) string {
+func pointText(d points.Point) string {
 	if d.Seq == 0 {
 		return "the empty log"
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/history"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
@@ -78,7 +78,7 @@ type searchAnswer struct {
 
 // foundText is an event with the matching text.
 type foundText struct {
-	history.Event
+	points.Event
 	Snippet search.Snippet `json:"snippet"`
 
 	record coordination.Record

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
@@ -18,7 +18,7 @@ import (
 type Shown struct {
 	Tables []string // empty: all
 	Limit  int      // rows of each table
-	Bytes  int      // of all listed rows together, as history.SizeOf has them; 0: unlimited
+	Bytes  int      // of all listed rows together, as points.SizeOf has them; 0: unlimited
 }
 
 // Tables lists the names of all tables that can be compared.
@@ -31,8 +31,8 @@ func Tables() (names []string) {
 }
 
 // Between compares the tables of two states.
-func Between(ctx context.Context, before, after *asof.State, rules coordination.Rules, shown Shown) (*history.BoundedDiff, error) {
-	d := &history.BoundedDiff{Diff: history.Diff{From: PointOf(before), To: PointOf(after)}}
+func Between(ctx context.Context, before, after *asof.State, rules coordination.Rules, shown Shown) (*points.BoundedDiff, error) {
+	d := &points.BoundedDiff{Diff: points.Diff{From: PointOf(before), To: PointOf(after)}}
 	var err error
 	if d.Tables, d.Rows, d.Cut, err = shown.Compare(ctx, before, after, rules); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func Between(ctx context.Context, before, after *asof.State, rules coordination.
 }
 
 // PointOf returns the point at which a state is.
-func PointOf(state *asof.State) history.Point {
-	point := history.Point{Seq: state.Until()}
+func PointOf(state *asof.State) points.Point {
+	point := points.Point{Seq: state.Until()}
 	if !state.At.IsZero() {
 		point.RecordedAt = state.At.UnixMilli()
 	}
@@ -59,7 +59,7 @@ func (s *Shown) Compare(ctx context.Context, before, after compare.Viewer, rules
 		if listed[c.Table] == s.Limit {
 			return nil
 		}
-		if size := history.SizeOf(&c); s.Bytes > 0 && used+size > s.Bytes {
+		if size := points.SizeOf(&c); s.Bytes > 0 && used+size > s.Bytes {
 			cut = true
 			return nil
 		} else {

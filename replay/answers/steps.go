@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/replay/debugger"
 )
 
 // StepOf describes the event at which a machine stands. The machine must not be before the first event.
-func StepOf(ctx context.Context, m *debugger.Machine) (*history.Step, error) {
+func StepOf(ctx context.Context, m *debugger.Machine) (*points.Step, error) {
 	s, err := m.Show(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &history.Step{Event: history.EventOf(s.Event, s.Role, s.Category), IsError: s.Wrong, Error: s.Trouble,
+	return &points.Step{Event: points.EventOf(s.Event, s.Role, s.Category), IsError: s.Wrong, Error: s.Trouble,
 		Causes: orEmpty(s.Causes), Effects: orEmpty(s.Effects), Changes: orEmpty(s.Changes)}, nil
 }
 
@@ -42,9 +42,9 @@ func Choose(ctx context.Context, log *sqlite.DB, at int64, n int, errorsOnly boo
 }
 
 // Walk steps a machine forward to each of the events and describes it. It ends earlier when the steps have
-// history.MaxBytes.
-func Walk(ctx context.Context, m *debugger.Machine, seqs []int64) (steps []history.BoundedStep, err error) {
-	left := history.MaxBytes
+// points.MaxBytes.
+func Walk(ctx context.Context, m *debugger.Machine, seqs []int64) (steps []points.BoundedStep, err error) {
+	left := points.MaxBytes
 	for _, seq := range seqs {
 		if err := m.Goto(ctx, seq, nil); err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func Walk(ctx context.Context, m *debugger.Machine, seqs []int64) (steps []histo
 		}
 		payload := len(step.Event.Data) + len(step.Event.Original)
 		bounded, used := step.Bound(left - payload)
-		if len(steps) > 0 && (payload > left || len(bounded.Changes) < min(bounded.ChangesTotal, history.MaxChanges)) {
+		if len(steps) > 0 && (payload > left || len(bounded.Changes) < min(bounded.ChangesTotal, points.MaxChanges)) {
 			return steps, nil // the next answer has room for all of it
 		}
 		left -= payload + used
@@ -65,12 +65,12 @@ func Walk(ctx context.Context, m *debugger.Machine, seqs []int64) (steps []histo
 }
 
 // Around completes steps from an event on with what lies beside them.
-func Around(ctx context.Context, log *sqlite.DB, at int64, errorsOnly bool, steps []history.BoundedStep) (*history.Steps, error) {
+func Around(ctx context.Context, log *sqlite.DB, at int64, errorsOnly bool, steps []points.BoundedStep) (*points.Steps, error) {
 	head, err := log.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &history.Steps{Head: head.Seq, Steps: orEmpty(steps)}
+	a := &points.Steps{Head: head.Seq, Steps: orEmpty(steps)}
 	first, last := at, at-1
 	if len(steps) > 0 {
 		first, last = steps[0].Event.Seq, steps[len(steps)-1].Event.Seq

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/history"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 // selectSubjects names rows of tables that people know, by their numeric key: what it is called, an agent, another one, a text, and the work
@@ -28,7 +28,7 @@ var selectSubjects = map[string]string{
 const subjectText = 200
 
 // subjects names the rows of a difference, as they are after it, or before it if they are gone then.
-func subjects(ctx context.Context, before, after compare.Viewer, rows []compare.Change) ([]history.Subject, error) {
+func subjects(ctx context.Context, before, after compare.Viewer, rows []compare.Change) ([]points.Subject, error) {
 	sides := map[bool]map[string][]int64{false: {}, true: {}} // by whether the row is gone
 	for i := range rows {
 		r := &rows[i]
@@ -40,7 +40,7 @@ func subjects(ctx context.Context, before, after compare.Viewer, rows []compare.
 			sides[gone][r.Table] = append(sides[gone][r.Table], id)
 		}
 	}
-	list := []history.Subject{}
+	list := []points.Subject{}
 	for gone, file := range map[bool]compare.Viewer{false: after, true: before} {
 		err := file.View(ctx, func(tx *sql.Tx) error {
 			for table, ids := range sides[gone] {
@@ -59,7 +59,7 @@ func subjects(ctx context.Context, before, after compare.Viewer, rows []compare.
 	return list, nil
 }
 
-func name(ctx context.Context, tx *sql.Tx, table string, ids []int64) (list []history.Subject, err error) {
+func name(ctx context.Context, tx *sql.Tx, table string, ids []int64) (list []points.Subject, err error) {
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func name(ctx context.Context, tx *sql.Tx, table string, ids []int64) (list []hi
 	}
 	defer rows.Close()
 	for rows.Next() {
-		s := history.Subject{Table: table}
+		s := points.Subject{Table: table}
 		var text sql.NullString
 		if err := rows.Scan(&s.Key, &s.ID, &s.AgentID, &s.ToAgentID, &text, &s.WorkSessionID); err != nil {
 			return nil, err

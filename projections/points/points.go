@@ -1,6 +1,6 @@
-// Package history defines what is said about points of the log: an event with its causes, its effects and the rows that
+// Package points defines what is said about points of the log: an event with its causes, its effects and the rows that
 // it changed, and how the tables differ between two events. openclawd replay prints it as JSON, and the API answers it.
-package history
+package points
 
 import (
 	"encoding/json"
