@@ -25,7 +25,8 @@ type TaskStarted struct {
 	Progress         string     `json:"progress,omitempty"`
 }
 
-// TaskUpdated is the data of task.updated. Steps are the changed ones in their new form; with StepsReplaced, all steps.
+// TaskUpdated is the data of task.updated. Steps are the changed ones in their new form; with StepsReplaced, all steps. Only people set
+// the priority.
 type TaskUpdated struct {
 	Context
 	ProgressCount int        `json:"progressCount"` // afterwards
@@ -35,6 +36,8 @@ type TaskUpdated struct {
 	Summary       string     `json:"summary,omitempty"`
 	Steps         []TaskStep `json:"steps,omitempty"`
 	StepsReplaced bool       `json:"stepsReplaced,omitempty"`
+	Priority      string     `json:"priority,omitempty"`  // of set_priority: the new one
+	DecidedBy     string     `json:"decidedBy,omitempty"` // the deciding person, if not the owner
 	Progress      string     `json:"progress,omitempty"`
 }
 

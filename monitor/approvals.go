@@ -38,7 +38,7 @@ type Approvals interface {
 type approvalsAnswer struct {
 	Approvals      []approval.Approval `json:"approvals"`
 	Count          int                 `json:"count"`
-	Total          int                 `json:"total"`                    // number of pending approvals, regardless of limit
+	Total          int                 `json:"total"`                    // number of pending approvals, regardless of limit; of decided ones, of those listed
 	Decidable      bool                `json:"decidable"`                // they can be decided here
 	DerivedFromSeq int64               `json:"derivedFromSeq,omitempty"` // the last event that changed one of them
 	AsOfSeq        int64               `json:"asOfSeq"`
@@ -46,14 +46,21 @@ type approvalsAnswer struct {
 }
 
 // listApprovals lists pending approvals, longest waiting first: from the log, or from files if another gateway stores
-// the tasks.
+// the tasks. With state=decided it lists what the log says was decided.
 func (s *Server) listApprovals(c echo.Context) error {
 	p := parametersOf(c)
 	q := pending.Query{Agent: p.agent("agent"), Limit: p.limit()}
 	q.Kind = p.word("kind", approval.OfTask, approval.OfPlan)
+	decided := p.choice("state", "pending", "decided") == "decided"
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err
+	}
+	if decided {
+		return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+			list, err := v.decidedApprovals(ctx, q)
+			return &approvalsAnswer{Approvals: list, Count: len(list), Total: len(list), Decidable: false, AsOfSeq: v.asOf}, err
+		})
 	}
 	if err := s.opts.knowsTasks(); err != nil {
 		return err
@@ -247,7 +254,7 @@ func (s *Server) decide(c echo.Context, tail string, fields []string, decide dec
 	if err != nil {
 		return err
 	}
-	person, err := personOf(said["by"])
+	person, err := personIn(c, said["by"])
 	if err != nil {
 		return err
 	}
@@ -275,6 +282,20 @@ func textsIn(body map[string]any, fields []string) (map[string]string, error) {
 		texts[field] = text
 	}
 	return texts, nil
+}
+
+// personIn is the deciding person: the one whose session it is, whatever the request says, else the one that it names.
+func personIn(c echo.Context, by string) (string, error) {
+	if grant, _ := grantOf(c.Request().Context()); grant.By != "" {
+		return grant.By, nil
+	}
+	return personOf(by)
+}
+
+// askerOf is who asks for something that no name can be given for.
+func askerOf(c echo.Context) string {
+	grant, _ := grantOf(c.Request().Context())
+	return cmp.Or(grant.By, byAPI)
 }
 
 const maxPerson = 200

@@ -24,7 +24,7 @@ func approvalProblem(err error) error {
 	switch {
 	case refused.Details.Unknown:
 		p.Status, p.Code, p.Hint = http.StatusNotFound, "not_found", hintApprovals
-	case strings.HasPrefix(refused.Reason, "invalid_"): // of tasks, plans and requests without either
+	case strings.HasPrefix(refused.Reason, "invalid_"), refused.Reason == task.CodeUnknownAgent: // of tasks, plans and requests without either
 		p.Status, p.Code = http.StatusBadRequest, "invalid_parameter"
 	case refused.Reason == task.CodeState: // of plans too
 		p.Code = "wrong_state"

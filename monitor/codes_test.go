@@ -43,6 +43,8 @@ var enumerations = map[string][]declared{
 	"ConfigCode":            {{dir: "config", prefix: "Code"}},
 	"HealthCode":            {{dir: "coordination/health", typ: "Code"}},
 	"Outcome":               {{dir: "coordination", typ: "Outcome"}},
+	"OwedKind":              {{dir: "projections/owed", typ: "Kind"}},
+	"OwedState":             {{dir: "projections/owed", typ: "State"}},
 	"ProblemAction":         {{dir: "projections/problems", typ: "Action"}},
 	"ProblemCode":           {{dir: "projections/problems", typ: "Code"}},
 	"ProblemKind":           {{dir: "projections/problems", typ: "Kind"}},

@@ -51,7 +51,9 @@ type CollaborationAnswer struct {
 	TaskID         string             `json:"taskId,omitempty"`
 	AcceptedAt     int64              `json:"acceptedAt"`
 	SentAt         *int64             `json:"sentAt"`
-	Step           int                `json:"step"` // the last reminder or the escalation, from 1; 0: none yet
+	Step           int                `json:"step"`                 // the last reminder or the escalation, from 1; 0: none yet
+	Steps          int                `json:"steps,omitempty"`      // reminders and the escalation; absent: unknown, or no more
+	NextStepAt     *int64             `json:"nextStepAt,omitempty"` // likewise
 	LastAttemptAt  *int64             `json:"lastAttemptAt"`
 	RespondedAt    *int64             `json:"respondedAt"`
 	AnswerID       string             `json:"answerId,omitempty"` // the answering message
@@ -118,6 +120,7 @@ func (s *Server) listCollaborations(c echo.Context) error {
 		}
 		for i := range list {
 			a.Collaborations = append(a.Collaborations, CollaborationAnswerOf(&list[i], v.wording()))
+			v.schedule(&a.Collaborations[i], &list[i].Request)
 			a.DerivedFromSeq = max(a.DerivedFromSeq, list[i].LastSeq)
 		}
 		a.Count = len(list)
@@ -130,6 +133,8 @@ type ShownCollaboration struct {
 	Collaboration CollaborationAnswer `json:"collaboration"`
 	Posts         []PostAnswer        `json:"posts"` // the request, reminders, the escalation: in posting order
 	AsOfSeq       int64               `json:"asOfSeq,omitempty"`
+
+	request *response.Request
 }
 
 // CollaborationOf returns a request with its posts; nil if there is none with the id.
@@ -139,7 +144,7 @@ func CollaborationOf(ctx context.Context, tx *sql.Tx, id string, w *Wording) (*S
 	if err != nil || !found {
 		return nil, err
 	}
-	a := &ShownCollaboration{Collaboration: CollaborationAnswerOf(&r, w), Posts: []PostAnswer{}}
+	a := &ShownCollaboration{Collaboration: CollaborationAnswerOf(&r, w), Posts: []PostAnswer{}, request: &r.Request}
 	for _, message := range slices.Concat(r.MessageIDs, r.SystemIDs) {
 		post, found, err := routing.PostOf(reading, message)
 		if err != nil {
@@ -171,6 +176,7 @@ func (s *Server) showCollaboration(c echo.Context) error {
 			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "id", Message: fmt.Sprintf("Request not found: %.80q", id),
 				Hint: "GET " + collaborationsPath + " lists them"}
 		}
+		v.schedule(&a.Collaboration, a.request)
 		a.AsOfSeq = v.asOf
 		return a, nil
 	})

@@ -50,6 +50,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/problems?kind=trouble", 400},
 		{"/api/problems?limit=501", 400},
 		{"/api/problems?min_seq=1000", 503},
+		{"/api/counts", 200},
+		{"/api/counts?min_seq=x", 400},
+		{"/api/counts?min_seq=1000", 503},
 		{"/healthz", 200},
 		{"/readyz", 200},
 		{"/metrics", 404},
@@ -123,6 +126,15 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/continuation?min_seq=x", 400},
 		{"/api/approvals", 200},
 		{"/api/approvals?agent=Eden&kind=plan&limit=1", 200},
+		{"/api/approvals?state=decided&limit=1", 200},
+		{"/api/approvals?state=lost", 400},
+		{"/api/owed", 200},
+		{"/api/owed?from=Eden&to=seum&kind=flow,handoff&kind=request&limit=1", 200},
+		{"/api/owed?open=false", 200},
+		{"/api/owed?kind=letter", 400},
+		{"/api/owed?open=maybe", 400},
+		{"/api/owed?limit=0", 400},
+		{"/api/owed?min_seq=1000", 503},
 		{"/api/approvals?kind=letter", 400},
 		{"/api/approvals?kind=task,plan", 400},
 		{"/api/approvals?limit=0", 400},
@@ -223,6 +235,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/backups", 409},
 		{"/api/config/check", 409},
 		{"/api/config/effective", 409},
+		{"/api/replay/diff?a=1&b=2", 409},
+		{"/api/replay/step?at=1", 409},
+		{"/api/replay/point?at=1", 409},
 		{"/ws", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
@@ -230,6 +245,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/workspace-file", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/sql", 404)] = true
 	asked[contract.check(t, http.MethodPost, "/api/tasks/rewrite", 409)] = true
+	for _, what := range []string{"cancel", "unblock", "reassign", "priority"} {
+		asked[contract.check(t, http.MethodPost, "/api/tasks/x/"+what, 409)] = true
+	}
 	asked[contract.check(t, http.MethodPost, "/api/backups", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/backups/x/verify", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true

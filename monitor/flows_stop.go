@@ -44,7 +44,7 @@ func (s *Server) cancelFlow(c echo.Context) error {
 		return noAgents()
 	}
 	ctx := context.WithoutCancel(c.Request().Context())
-	stopped, err := s.opts.Flows.Stop(ctx, id, byAPI, CancelReason)
+	stopped, err := s.opts.Flows.Stop(ctx, id, askerOf(c), CancelReason)
 	if err == nil && len(stopped) == 0 {
 		err = s.notStopped(ctx, id)
 	}

@@ -9,8 +9,11 @@ import (
 // Grant is what the surrounding program has found out about a request: who asks, and what they may do. It replaces the
 // tokens and the origin rules of the API, which then sets no CORS headers either. Reading is always granted.
 type Grant struct {
-	Write bool // approve, reject, resend, cancel
+	Write bool // approve, reject, resend, cancel, change tasks
 	Admin bool // SQL, redactions and backups
+
+	// By is recorded as the one who asks, in place of a name in the request; "" if it is not known.
+	By string
 }
 
 type grantKey struct{}

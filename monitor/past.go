@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -35,12 +36,13 @@ type Moment struct {
 	Now   time.Time // its time: when the event was recorded
 	Store Store     // the log up to that event, with its tables
 
-	// Team and Home are those of OwnTasks, Policy and Continuation those of Options, by the configuration then in
+	// Team and Home are those of OwnTasks, Policy, Continuation and Reminders those of Options, by the configuration then in
 	// force. Team is nil if the log does not contain that configuration completely.
 	Team         func() []config.Agent
 	Home         func(agent string) string
 	Policy       func(from, to string) (policy.Policy, error)
 	Continuation Explain
+	Reminders    func() response.Policy
 
 	SQL SQL // nil: SQL is off
 
@@ -74,6 +76,8 @@ func onlyNow(path string) (why string) {
 		return "backups are not in the log"
 	case configPath + "/check", configPath + "/effective":
 		return "files of the configuration are not in the log"
+	case replayDiffPath, replayStepPath, replayPointPath:
+		return "the points of the log are in its own parameters"
 	case "/api/discord/bots":
 		return "the bots' connections are not in the log"
 	}
@@ -150,13 +154,9 @@ func (s *Server) answerAsOf(c echo.Context, seq int64) error {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "busy", Field: parameterAsOf, Message: "Too many snapshots are waiting to be built",
 			Hint: "wait for those already requested", RetryAfter: 5}
 	case err != nil:
-		return s.refuseSnapshot(c, seq, err)
+		return s.refuseSnapshot(c, parameterAsOf, fmt.Sprintf("The snapshot at event %d cannot be built", seq), err)
 	case !ready:
-		h := c.Response().Header()
-		h.Set("Retry-After", "1")
-		h.Set(headerAsOf, strconv.FormatInt(seq, 10))
-		h.Set("Cache-Control", "no-store")
-		return writeJSON(c, http.StatusAccepted, snapshotPending{fmt.Sprintf("The snapshot at event %d is being built; ask again", seq), "building", seq, far})
+		return writeBuilding(c, seq, far)
 	}
 	defer release()
 	moment.once.Do(func() { moment.server = s.then(moment) })
@@ -164,14 +164,22 @@ func (s *Server) answerAsOf(c echo.Context, seq int64) error {
 	return nil
 }
 
-// refuseSnapshot refuses to answer as of an event whose snapshot cannot be built.
-func (s *Server) refuseSnapshot(c echo.Context, seq int64, err error) error {
+// writeBuilding answers with the progress of a snapshot.
+func writeBuilding(c echo.Context, seq int64, far snapshot.Progress) error {
+	h := c.Response().Header()
+	h.Set("Retry-After", "1")
+	h.Set(headerAsOf, strconv.FormatInt(seq, 10))
+	h.Set("Cache-Control", "no-store")
+	return writeJSON(c, http.StatusAccepted, snapshotPending{fmt.Sprintf("The snapshot at event %d is being built; ask again", seq), "building", seq, far})
+}
+
+// refuseSnapshot refuses an answer whose snapshot cannot be built, with a message if the reason is not for clients.
+func (s *Server) refuseSnapshot(c echo.Context, field, message string, err error) error {
 	p := s.problemOf(err, c)
 	if p == nil || p.Code != "internal" {
 		return err
 	}
-	p = &problem{Status: http.StatusInternalServerError, Code: "past_failed", Field: parameterAsOf,
-		Message: fmt.Sprintf("The snapshot at event %d cannot be built", seq), Hint: "see the server's log, and openclawd verify"}
+	p = &problem{Status: http.StatusInternalServerError, Code: "past_failed", Field: field, Message: message, Hint: "see the server's log, and openclawd verify"}
 	if archived, is := errors.AsType[*eventstore.ArchivedError](err); is {
 		p.Code, p.Message, p.Hint = archived.Code(), archived.Error(), archived.Hint()
 	}
@@ -192,6 +200,7 @@ func (s *Server) then(m *Moment) *Server {
 		opts.Continuation = m.explain
 	}
 	opts.SQL = m.SQL
+	opts.Reminders = m.Reminders
 	then := &Server{opts: opts, echo: echo.New()}
 	then.settings.Store(s.settings.Load())
 	then.echo.HTTPErrorHandler = then.refuse

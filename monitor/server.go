@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
@@ -86,6 +87,9 @@ type Options struct {
 	Configuration Configuration // nil: none is read here
 
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
+	Operator  Operator  // likewise for tasks
+	// Reminders says when unanswered requests in Discord are followed up; nil: unknown.
+	Reminders func() response.Policy
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
 	Continuation Explain
 
@@ -96,7 +100,8 @@ type Options struct {
 
 	Operations Operations // reports of the surrounding program
 
-	Past Past // nil: as_of is refused
+	Past   Past   // nil: as_of is refused
+	Replay Replay // nil: points of the log are not compared here
 
 	Push push.Options // limits of /ws; Now, Logger and Version are shared
 
@@ -177,6 +182,7 @@ func (s *Server) routes() []endpoint {
 		{"", "/api/health", "GET /api/health", s.health},
 		{"", "/api/status", "GET /api/status", s.status},
 		{"", problemsPath, "GET /api/problems", s.listProblems},
+		{"", countsPath, "GET /api/counts", s.counts},
 		{"", "/healthz", "GET /healthz", s.alive},
 		{"", "/readyz", "GET /readyz", s.ready},
 		{"", "/metrics", "GET /metrics", s.metrics},
@@ -206,9 +212,14 @@ func (s *Server) routes() []endpoint {
 		{"", approvalsPath + "/*", "GET /api/approvals/:id", s.showApproval},
 		{http.MethodPost, approvalsPath + "/*" + approveTail, "POST /api/approvals/:id/approve", s.approve},
 		{http.MethodPost, approvalsPath + "/*" + rejectTail, "POST /api/approvals/:id/reject", s.reject},
+		{"", owedPath, "GET /api/owed", s.listOwed},
 		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},
 		{"", taskListPath, "GET /api/tasks", s.listAllTasks},
 		{"", taskListPath + "/*", "GET /api/tasks/:id", s.showAnyTask},
+		{http.MethodPost, taskListPath + "/*" + cancelTail, "POST /api/tasks/:id/cancel", s.cancelTask},
+		{http.MethodPost, taskListPath + "/*" + unblockTail, "POST /api/tasks/:id/unblock", s.unblockTask},
+		{http.MethodPost, taskListPath + "/*" + reassignTail, "POST /api/tasks/:id/reassign", s.reassignTask},
+		{http.MethodPost, taskListPath + "/*" + priorityTail, "POST /api/tasks/:id/priority", s.prioritiseTask},
 		{http.MethodPost, taskListPath + "/rewrite", "POST /api/tasks/rewrite", s.rewriteTasks},
 		{"", workspaceFilePath, "", nothing},
 		{http.MethodPost, workspaceFilePath, "POST /api/workspace-file", s.writeFile},
@@ -243,6 +254,9 @@ func (s *Server) routes() []endpoint {
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
 		{http.MethodPost, sqlPath, "POST /api/sql", s.askSQL},
 		{"", sqlPath + "/schema", "GET /api/sql/schema", s.asAdmin(s.showSchema)},
+		{"", replayDiffPath, "GET /api/replay/diff", s.replayDiff},
+		{"", replayStepPath, "GET /api/replay/step", s.replayStep},
+		{"", replayPointPath, "GET /api/replay/point", s.replayPoint},
 		{"", livePath, "GET /ws", s.live},
 	}
 }

@@ -188,7 +188,7 @@ func (s *Server) changeWork(c echo.Context, tail string, change func(Work, conte
 	case s.opts.Work == nil:
 		return noAgents()
 	}
-	if err := change(s.opts.Work, c.Request().Context(), id, byAPI); err != nil {
+	if err := change(s.opts.Work, c.Request().Context(), id, askerOf(c)); err != nil {
 		return workProblem(err)
 	}
 	s.position(c)

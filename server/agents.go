@@ -97,7 +97,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
-	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Config: inForce}
+	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error

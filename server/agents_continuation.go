@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/collabtools"
 )
 
 // runContinuation runs the continuation of agents until ctx ends. It starts when the tables and the log are up to date, because unread logs
@@ -63,4 +65,20 @@ func (a *agents) approvalsOf() monitor.Approvals {
 		return nil
 	}
 	return a.approvals
+}
+
+// operatorOf changes tasks for people through the API; nil: no tasks are changed here.
+func (a *agents) operatorOf() monitor.Operator {
+	if a == nil {
+		return nil
+	}
+	return a.approvals
+}
+
+// remindersOf says when unanswered requests in Discord are followed up; nil: not here.
+func (a *agents) remindersOf() func() response.Policy {
+	if a == nil {
+		return nil
+	}
+	return func() response.Policy { return collabtools.Tracking(a.approvals.Config()) }
 }

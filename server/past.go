@@ -14,6 +14,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/coordination/snapshot"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
@@ -21,17 +23,38 @@ import (
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/services/access"
 	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/collabtools"
 )
 
+// past is the snapshots as of earlier events. It implements monitor.Past.
+type past struct {
+	*asof.Cache[*pastMoment]
+}
+
+// pastMoment is a snapshot, and the API's data source as of it.
+type pastMoment struct {
+	state  *asof.State
+	moment *monitor.Moment
+}
+
+// At implements monitor.Past.
+func (p past) At(ctx context.Context, seq int64) (*monitor.Moment, func(), snapshot.Progress, bool, error) {
+	m, release, progress, ready, err := p.Cache.At(ctx, seq)
+	if !ready || err != nil {
+		return nil, release, progress, ready, err
+	}
+	return m.moment, release, progress, true, nil
+}
+
 // newPast answers as of earlier points from snapshots.
-func (p *Program) newPast() *asof.Cache[*monitor.Moment] {
+func (p *Program) newPast() *past {
 	db := p.log.Path()
-	return asof.NewCache(asof.CacheOptions[*monitor.Moment]{
+	return &past{asof.NewCache(asof.CacheOptions[*pastMoment]{
 		Options: asof.Options{Log: p.log, Dir: asof.Dir(db), Rules: p.opts.Rules, Logger: p.opts.Logger.With("component", "as_of")},
 		Keeping: asof.Keeping{MaxBytes: p.pastBytes},
 		Now:     p.opts.Now, Make: p.momentOf, Hold: pastHold,
 		FreeSpace: func() (int64, bool) { return backup.Free(db) }, MinFree: database.DiskLow,
-	})
+	})}
 }
 
 // pastBytes is the number of bytes that kept states may have.
@@ -65,7 +88,7 @@ func (p *Program) closePast() error {
 }
 
 // momentOf is the API's data source as of a snapshot.
-func (p *Program) momentOf(ctx context.Context, s *asof.State) (*monitor.Moment, error) {
+func (p *Program) momentOf(ctx context.Context, s *asof.State) (*pastMoment, error) {
 	m := &monitor.Moment{Seq: s.Until(), Now: s.At, Store: s}
 	if p.sql != nil {
 		m.SQL = p.sql.past(s.Scratch)
@@ -74,13 +97,17 @@ func (p *Program) momentOf(ctx context.Context, s *asof.State) (*monitor.Moment,
 		m.Now = time.UnixMilli(0)
 	}
 	c, whole, err := p.configurationAt(ctx, m.Seq)
-	if err != nil || !whole {
-		return m, err
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return &pastMoment{s, m}, nil
 	}
 	m.Team = func() []config.Agent { return c.Agents }
 	m.Home = func(agent string) string { return p.homeOf(c, agent) }
 	m.Policy = func(from, to string) (policy.Policy, error) { return access.Explain(c, from, to) }
 	if p.agents != nil {
+		m.Reminders = func() response.Policy { return collabtools.Tracking(c) }
 		var restartedAt time.Time // the start of an earlier process is not in the log
 		if !m.Now.Before(p.startedAt) {
 			restartedAt = p.agents.restartedAt
@@ -89,7 +116,7 @@ func (p *Program) momentOf(ctx context.Context, s *asof.State) (*monitor.Moment,
 			return continuer.Explain(ctx, tx, c, agent, m.Now, restartedAt)
 		}
 	}
-	return m, nil
+	return &pastMoment{s, m}, nil
 }
 
 // homeOf is an agent's workspace under a configuration, at its current path.

@@ -23,7 +23,6 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
-	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/services/overrides"
 )
@@ -106,7 +105,7 @@ type Program struct {
 	reads     *budget.Budget // memory budget shared by answers of API and gateway
 	importing importState
 	backups   *backup.Schedule
-	past      *asof.Cache[*monitor.Moment]
+	past      *past
 	redactor  *redact.Redactor
 	chain     *chainCheck
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -50,8 +51,7 @@ func (p *Program) openUI() error {
 	h.configure(p.settings)
 	api := p.monitor.Handler()
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		role := ui.SessionOf(r.Context()).Role
-		api.ServeHTTP(w, r.WithContext(monitor.WithGrant(r.Context(), monitor.Grant{Write: role >= ui.Operate, Admin: role >= ui.Admin})))
+		api.ServeHTTP(w, r.WithContext(monitor.WithGrant(r.Context(), grantOf(ui.SessionOf(r.Context())))))
 	})
 	site, err := ui.New(ui.Options{
 		Files: files, API: answer, Live: answer, Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
@@ -72,6 +72,15 @@ func (p *Program) openUI() error {
 			"address", p.settings.API.Value, "hint", "set taskMonitor.readToken, or have a proxy pass on /ui/ only")
 	}
 	return nil
+}
+
+// grantOf is what a session may do in the API. What it does is recorded with its name and role.
+func grantOf(s ui.Session) monitor.Grant {
+	g := monitor.Grant{Write: s.Role >= ui.Operate, Admin: s.Role >= ui.Admin}
+	if s.By != "" {
+		g.By = fmt.Sprintf("%s (%s)", s.By, s.Role)
+	}
+	return g
 }
 
 func (p *Program) hasBots() bool {

@@ -21,6 +21,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 type eventQueryFlags struct {
@@ -66,8 +67,8 @@ A time is RFC 3339, a date, milliseconds since 1970, or how long ago: 90m, 24h.`
 
 // queryAnswer is the JSON output.
 type queryAnswer struct {
-	Events []eventAnswer `json:"events"` // by seq
-	Seq    int64         `json:"seq"`    // head of the log
+	Events []points.Event `json:"events"` // by seq
+	Seq    int64          `json:"seq"`    // head of the log
 }
 
 func (p *process) queryEvents(ctx context.Context, q eventQueryFlags) error {
@@ -92,7 +93,7 @@ func (p *process) queryEvents(ctx context.Context, q eventQueryFlags) error {
 		return err
 	}
 	if q.asJSON {
-		answers := make([]eventAnswer, len(found.events))
+		answers := make([]points.Event, len(found.events))
 		for i := range found.events {
 			answers[i] = answer(&found.events[i], found.entries[found.events[i].Seq])
 		}

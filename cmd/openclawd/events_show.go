@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 )
 
 func newEventsShow(p *process) *cobra.Command {
@@ -61,25 +62,25 @@ func isEventRef(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func findEvent(ctx context.Context, log *sqlite.DB, ref string) (eventAnswer, error) {
+func findEvent(ctx context.Context, log *sqlite.DB, ref string) (points.Event, error) {
 	seq, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil {
 		id, err := eventstore.ParseID(ref)
 		if err != nil {
-			return eventAnswer{}, err
+			return points.Event{}, err
 		}
 		e, err := log.EventByID(ctx, id)
 		if errors.Is(err, eventstore.ErrNotFound) {
-			return eventAnswer{}, fmt.Errorf("event %s: %w", id, eventstore.ErrNotFound)
+			return points.Event{}, fmt.Errorf("event %s: %w", id, eventstore.ErrNotFound)
 		}
 		if err != nil {
-			return eventAnswer{}, err
+			return points.Event{}, err
 		}
 		seq = e.Seq
 	}
 	e, err := log.Event(ctx, seq)
 	if err != nil {
-		return eventAnswer{}, err
+		return points.Event{}, err
 	}
 	var entry *index.Entry
 	err = log.View(ctx, func(tx *sql.Tx) error {
@@ -90,7 +91,7 @@ func findEvent(ctx context.Context, log *sqlite.DB, ref string) (eventAnswer, er
 	return answer(&e, entry), err
 }
 
-func (p *process) writeEvent(e *eventAnswer) error {
+func (p *process) writeEvent(e *points.Event) error {
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(p.stdout, "%-12s %s\n", name, output.Printable(value))

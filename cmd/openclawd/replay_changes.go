@@ -15,8 +15,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
+	"github.com/pronto-lab/openclawd/replay/answers"
 )
 
 // shownChanges selects the differences to show.
@@ -44,13 +44,9 @@ func (s *shownChanges) check() error {
 	if s.limit < 0 || s.limit > maxShownRows {
 		return &config.SettingError{Setting: "--limit", Value: strconv.Itoa(s.limit), HintText: fmt.Sprintf("give 0 to %d", maxShownRows)}
 	}
-	var known []string
-	for _, d := range database.Projections(coordination.RulesV2) {
-		known = append(known, d.Tables...)
-	}
+	known := answers.Tables()
 	for _, table := range s.tables {
 		if !slices.Contains(known, table) {
-			slices.Sort(known)
 			return &config.SettingError{Setting: "--table", Value: table, HintText: "choose from " + strings.Join(known, ", ")}
 		}
 	}
@@ -59,33 +55,9 @@ func (s *shownChanges) check() error {
 
 // compare counts the differences between the tables of two files, and keeps the first rows of each.
 func (s *shownChanges) compare(ctx context.Context, before, after compare.Viewer, rules coordination.Rules) ([]compare.Count, []compare.Change, error) {
-	rows, shown := []compare.Change{}, map[string]int{}
-	counts, err := compare.Tables(ctx, before, after, s.definitions(rules), func(c compare.Change) error {
-		if shown[c.Table] < s.limit {
-			shown[c.Table]++
-			rows = append(rows, c)
-		}
-		return nil
-	})
+	shown := answers.Shown{Tables: s.tables, Limit: s.limit}
+	counts, rows, _, err := shown.Compare(ctx, before, after, rules)
 	return counts, rows, err
-}
-
-// definitions returns this program's projections and the tables to compare.
-func (s *shownChanges) definitions(rules coordination.Rules) []projections.Definition {
-	defs := database.Projections(rules)
-	if len(s.tables) == 0 {
-		return defs
-	}
-	for i := range defs {
-		var tables []string
-		for _, table := range defs[i].Tables {
-			if slices.Contains(s.tables, table) {
-				tables = append(tables, table)
-			}
-		}
-		defs[i].Tables = tables
-	}
-	return defs
 }
 
 // writeDiff prints differences: counts, then rows. expected are projections known to differ.

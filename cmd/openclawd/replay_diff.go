@@ -10,7 +10,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections/compare"
+	"github.com/pronto-lab/openclawd/projections/points"
+	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
@@ -53,25 +54,11 @@ is only read: this works alongside a running server.`,
 	return cmd
 }
 
-// diffPoint is one side of a comparison.
-type diffPoint struct {
-	Seq        int64 `json:"seq"`
-	RecordedAt int64 `json:"recordedAt"` // ms since 1970; 0: the empty log
-}
-
-func (d diffPoint) String() string {
+func pointText(d points.Point) string {
 	if d.Seq == 0 {
 		return "the empty log"
 	}
 	return fmt.Sprintf("event %s (%s)", output.Thousands(d.Seq), output.Time(d.RecordedAt))
-}
-
-// replayDiffAnswer is the JSON output.
-type replayDiffAnswer struct {
-	From   diffPoint        `json:"from"`
-	To     diffPoint        `json:"to"`
-	Tables []compare.Count  `json:"tables"`
-	Rows   []compare.Change `json:"rows"` // at most --limit per table
 }
 
 func (p *process) replayDiff(ctx context.Context, d replayDiffFlags, from, to string) (err error) {
@@ -97,14 +84,14 @@ func (p *process) replayDiff(ctx context.Context, d replayDiffFlags, from, to st
 		return err
 	}
 	defer func() { err = errors.Join(err, after.Close()) }()
-	answer := replayDiffAnswer{From: pointOf(before), To: pointOf(after)}
-	if answer.Tables, answer.Rows, err = d.shown.compare(ctx, before, after, rules); err != nil {
+	answer, err := answers.Between(ctx, before, after, rules, answers.Shown{Tables: d.shown.tables, Limit: d.shown.limit})
+	if err != nil {
 		return err
 	}
 	if d.asJSON {
-		return output.JSON(p.stdout, answer)
+		return output.JSON(p.stdout, answer.Diff)
 	}
-	if _, err := fmt.Fprintf(p.stdout, "from %s to %s\n", answer.From, answer.To); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "from %s to %s\n", pointText(answer.From), pointText(answer.To)); err != nil {
 		return err
 	}
 	return p.writeDiff(answer.Tables, answer.Rows, nil)
@@ -119,12 +106,4 @@ func (p *process) stateAt(ctx context.Context, log *sqlite.DB, rules coordinatio
 	bar := p.eventProgress("replay to " + point)
 	defer bar.end()
 	return asof.Open(ctx, asof.Options{Log: log, Rules: rules, Kept: kept}, seq, bar.update)
-}
-
-func pointOf(state *asof.State) diffPoint {
-	point := diffPoint{Seq: state.Until()}
-	if !state.At.IsZero() {
-		point.RecordedAt = state.At.UnixMilli()
-	}
-	return point
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,8 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/cmd/openclawd/stepscreen"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections/compare"
-	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/replay/answers"
 	"github.com/pronto-lab/openclawd/replay/asof"
 	"github.com/pronto-lab/openclawd/replay/debugger"
 )
@@ -103,16 +101,6 @@ func (p *process) showSteps(ctx context.Context, log *sqlite.DB, machine *debugg
 	return errors.Join(err, screen.Err())
 }
 
-// stepAnswer is one line of JSON output.
-type stepAnswer struct {
-	Event   eventAnswer      `json:"event"`
-	IsError bool             `json:"isError"`
-	Error   string           `json:"error,omitempty"` // the failure that the event reports, if any
-	Causes  []debugger.Link  `json:"causes"`          // the direct cause first, the root cause last
-	Effects []debugger.Link  `json:"effects"`
-	Changes []compare.Change `json:"changes"`
-}
-
 func (p *process) writeSteps(ctx context.Context, log *sqlite.DB, machine *debugger.Machine, s replayStepFlags) error {
 	from, err := p.first(ctx, log, s.from)
 	if err != nil {
@@ -145,25 +133,9 @@ func (p *process) writeSteps(ctx context.Context, log *sqlite.DB, machine *debug
 }
 
 func (p *process) writeStep(ctx context.Context, machine *debugger.Machine) error {
-	s, err := machine.Show(ctx)
+	step, err := answers.StepOf(ctx, machine)
 	if err != nil {
 		return err
 	}
-	var entries map[int64]*index.Entry
-	if err := machine.State().View(ctx, func(tx *sql.Tx) (err error) {
-		entries, err = index.Entries(ctx, tx, []int64{s.Seq})
-		return err
-	}); err != nil {
-		return err
-	}
-	return output.JSONLine(p.stdout, stepAnswer{Event: answer(s.Event, entries[s.Seq]), IsError: s.Wrong, Error: s.Trouble,
-		Causes: orEmpty(s.Causes), Effects: orEmpty(s.Effects), Changes: orEmpty(s.Changes)})
-}
-
-// orEmpty makes an empty list [] in JSON instead of null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
+	return output.JSONLine(p.stdout, step)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/points"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
@@ -77,7 +78,7 @@ type searchAnswer struct {
 
 // foundText is an event with the matching text.
 type foundText struct {
-	eventAnswer
+	points.Event
 	Snippet search.Snippet `json:"snippet"`
 
 	record coordination.Record

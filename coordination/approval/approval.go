@@ -1,5 +1,5 @@
-// Package approval defines the types of approvals of tasks and plans by people: items that wait, decisions, and
-// refusals.
+// Package approval defines the types of what people decide about tasks and plans: approvals that wait, decisions, changes of
+// tasks, and refusals.
 package approval
 
 import "github.com/pronto-lab/openclawd/coordination"
@@ -27,7 +27,24 @@ type Approval struct {
 	RequestedAtMs  int64    `json:"requestedAtMs"`            // 0 if unknown
 	SessionKey     string   `json:"sessionKey,omitempty"`     // the requesting session
 	DerivedFromSeq int64    `json:"derivedFromSeq,omitempty"` // of the last event that changed it; 0: from a file
+
+	Decision *Decision `json:"decision,omitempty"` // nil: it still waits
 }
+
+// Decision is what a person or an agent has decided about an approval.
+type Decision struct {
+	Status string `json:"status"`           // approved, rejected
+	By     string `json:"by"`               // "" if the event no longer says it
+	Reason string `json:"reason,omitempty"` // of a rejection
+	AtMs   int64  `json:"atMs"`             // ms since 1970
+	Seq    int64  `json:"seq"`              // of the event
+}
+
+// Statuses of a Decision.
+const (
+	Approved = "approved"
+	Rejected = "rejected"
+)
 
 // Since sets when the approval was requested, of an ISO 8601 time.
 func (a *Approval) Since(text string) {
@@ -44,6 +61,17 @@ type Decided struct {
 	TaskID    string `json:"taskId"`
 	Status    string `json:"status"` // after the decision
 	DecidedBy string `json:"decidedBy"`
+}
+
+// Operated is the result of a person's change of a task.
+type Operated struct {
+	ID        string `json:"id"`
+	AgentID   string `json:"agentId"`
+	Status    string `json:"status"` // after the change, as Priority
+	Priority  string `json:"priority"`
+	By        string `json:"by"`
+	Changed   bool   `json:"changed"`             // false: it was so already
+	NewTaskID string `json:"newTaskId,omitempty"` // the task that another agent has instead
 }
 
 // Refusal says why a decision was refused. Nothing has changed.

@@ -56,6 +56,17 @@ func (r *Request) Next(p Policy, now int64) Action {
 	return r.nothing(r.SentAt + int64(min(r.Step+1, steps))*after)
 }
 
+// Schedule is when a request is followed up next and last, ms since 1970, and how many steps there are, the escalation included; zeros for
+// a request that is not followed up, or no more.
+func (r *Request) Schedule(p Policy) (next, last int64, steps int) {
+	if !p.Enabled || r.Status != StatusPending || r.SentAt == 0 {
+		return 0, 0, 0
+	}
+	steps = max(p.Steps, 1)
+	after := max(p.After.Milliseconds(), 1)
+	return r.SentAt + int64(min(r.Step+1, steps))*after, r.SentAt + int64(steps)*after, steps
+}
+
 func (r *Request) nothing(at int64) Action {
 	return Action{Kind: Nothing, RequestID: r.ID, ThreadID: r.ThreadID, LookAgainAt: at}
 }

@@ -21,6 +21,11 @@ func (t *Task) update(d coordination.TaskUpdated, seq int64) bool {
 		return false
 	}
 	t.join(d.Context)
+	if d.Action == setPriority {
+		t.Priority = priority(d.Priority)
+		t.addProgress(d.Progress)
+		return true
+	}
 	if d.StepsReplaced {
 		t.Steps = plan(d.Steps).sorted()
 	} else {

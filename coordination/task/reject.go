@@ -15,6 +15,6 @@ func Reject(t *Task, a ApproveAsk, reason string) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{t.happens(coordination.TypeTaskCancelled, coordination.TaskState{
-		Context: t.context(a.Asked), Reason: reason, DecidedBy: a.decider(t), Progress: after("Task rejected by "+coordination.Mask(a.By), reason),
+		Context: t.context(a.Asked), Reason: reason, DecidedBy: a.decider(t), Progress: after(rejectedBy+coordination.Mask(a.By), reason),
 	})}, nil
 }

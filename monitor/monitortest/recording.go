@@ -33,7 +33,8 @@ type answer struct {
 // OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
-		"GET /api/discord/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective", "GET /ws"}
+		"GET /api/discord/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
+		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws"}
 }
 
 func queries(path string) []string {
@@ -46,8 +47,12 @@ func queries(path string) []string {
 	case "/api/work-sessions":
 		return []string{"limit=1", "scope=all&include=summary", "status=ACTIVE,QUIET"}
 	case "/api/tasks", "/api/runs", "/api/a2a/jobs", "/api/a2a/handoffs", "/api/routing", "/api/discord/threads", "/api/discord/posts", "/api/collaborations",
-		"/api/work", "/api/approvals", "/api/discord/observed":
+		"/api/work", "/api/discord/observed":
 		return []string{"limit=1"}
+	case "/api/approvals":
+		return []string{"limit=1", "state=decided"}
+	case "/api/owed":
+		return []string{"limit=1", "open=false", "kind=flow"}
 	case "/api/problems":
 		return []string{"limit=1&kind=dead,blocked,no_reply,escalated,backoff,stuck_run,overdue,suspended"}
 	case "/api/a2a/policy":

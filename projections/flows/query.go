@@ -3,6 +3,7 @@ package flows
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,6 +34,7 @@ const (
 	isOverdue        = " FROM a2a_jobs j WHERE j.over_seq = 0 AND j.due_at > 0 AND j.due_at < ?"
 	countOverdue     = "SELECT count(*)" + isOverdue
 	selectOverdue    = selectRow + " WHERE j.id IN (SELECT j.id" + isOverdue + " ORDER BY j.due_at DESC, j.id DESC LIMIT ?) ORDER BY j.due_at DESC, j.id DESC"
+	selectBySeqs     = selectRow + " WHERE j.id IN (SELECT value FROM json_each(?))"
 	selectCounts     = "SELECT kind, phase, outcome, flows FROM a2a_job_states ORDER BY kind, phase, outcome"
 )
 
@@ -51,6 +53,18 @@ func Overdue(ctx context.Context, tx *sql.Tx, before int64, most int) (list []Ro
 		list, err = readRows(ctx, tx, selectOverdue, []any{before, most})
 	}
 	return list, n, err
+}
+
+// BySeqs returns flows by the seqs of the events that began them, in no order.
+func BySeqs(ctx context.Context, tx *sql.Tx, seqs []int64) (list []Row, err error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(seqs)
+	if err != nil {
+		return nil, fmt.Errorf("encode seqs: %w", err)
+	}
+	return readRows(ctx, tx, selectBySeqs, []any{string(text)})
 }
 
 func readRows(ctx context.Context, tx *sql.Tx, query string, args []any) (list []Row, err error) {

@@ -3,6 +3,7 @@ package flows
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -23,6 +24,24 @@ const handoffFields = `h.seq, CASE j.job_id WHEN '' THEN j.name ELSE j.job_id EN
 // Handoffs lists handoffs with their results.
 func Handoffs(ctx context.Context, tx *sql.Tx, q HandoffQuery) (list []Handoff, err error) {
 	query, args := q.sql()
+	return readHandoffs(ctx, tx, query, args)
+}
+
+const selectHandoffsBySeqs = "SELECT " + handoffFields + " FROM json_each(?) v CROSS JOIN a2a_handoffs h ON h.seq = v.value CROSS JOIN a2a_jobs j ON j.name = h.job"
+
+// HandoffsBySeqs returns handoffs by their seqs, in no order.
+func HandoffsBySeqs(ctx context.Context, tx *sql.Tx, seqs []int64) (list []Handoff, err error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(seqs)
+	if err != nil {
+		return nil, fmt.Errorf("encode seqs: %w", err)
+	}
+	return readHandoffs(ctx, tx, selectHandoffsBySeqs, []any{string(text)})
+}
+
+func readHandoffs(ctx context.Context, tx *sql.Tx, query string, args []any) (list []Handoff, err error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list handoffs: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // Entry is the index entry of one event.
@@ -49,6 +50,20 @@ func Entries(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]*Entry, e
 		entries[e.Seq] = &e
 	}
 	return entries, rows.Err()
+}
+
+const selectKind = "SELECT f.role, f.category FROM event_index e CROSS JOIN facets f ON f.id = e.facet_id WHERE e.seq = ?"
+
+// Kind returns the role and the category of an event; "" if it is not indexed yet.
+func Kind(tx eventstore.Tx, seq int64) (role coordination.Role, category coordination.Category, err error) {
+	err = tx.Query(selectKind, []any{seq}, func(r eventstore.Row) error {
+		role, category = coordination.Role(r.Text(0)), coordination.Category(r.Text(1))
+		return nil
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("read index entry: %w", err)
+	}
+	return role, category, nil
 }
 
 const selectRoster = "SELECT context FROM projections WHERE name = 'index'"

@@ -9,9 +9,11 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
+	"github.com/pronto-lab/openclawd/projections/owed"
 	"github.com/pronto-lab/openclawd/projections/responses"
 )
 
@@ -19,7 +21,7 @@ import (
 const (
 	RunningLong = 10 * time.Minute // a run
 	ReadyLong   = time.Minute      // a queued run that could start
-	DueGrace    = time.Minute      // a flow that was not checked when it was due
+	DueGrace    = owed.DueGrace    // a flow that was not checked when it was due
 	BotPatience = 30 * time.Second // a bot without a connection
 )
 
@@ -265,13 +267,13 @@ func (d *decision) runs() {
 
 func (d *decision) overdue() {
 	for i := range d.Flows {
-		if f := &d.Flows[i]; f.DueAt > 0 && d.Now-f.DueAt > DueGrace.Milliseconds() {
+		if f := &d.Flows[i]; owed.FlowOverdue(f.DueAt, d.Now) {
 			d.overdueFlow(f)
 		}
 	}
 	for i := range d.Pending {
 		r := &d.Pending[i]
-		if r.Step == 0 {
+		if !owed.RequestOverdue(response.StatusPending, r.Step) {
 			continue
 		}
 		p := request(r, Overdue)

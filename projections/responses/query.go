@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,28 @@ func Reminded(ctx context.Context, tx *sql.Tx, most int) (requests []Row, n int,
 		return nil, 0, fmt.Errorf("list reminded requests: %w", err)
 	}
 	return requests, n, nil
+}
+
+var selectBySeqs = selectRequest + " WHERE c.id IN (SELECT value FROM json_each(?))"
+
+// BySeqs returns requests by the seqs of the events that made them known, in no order.
+func BySeqs(ctx context.Context, tx *sql.Tx, seqs []int64) (requests []Row, err error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(seqs)
+	if err != nil {
+		return nil, fmt.Errorf("encode seqs: %w", err)
+	}
+	err = projections.Reading(ctx, tx).Query(selectBySeqs, []any{string(text)}, func(r eventstore.Row) error {
+		x, err := scanRow(r)
+		requests = append(requests, x.announced())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list requests: %w", err)
+	}
+	return requests, nil
 }
 
 // Threads lists the kept threads, by reuse key. coordination/collaborate decides by their last use which of them are

@@ -33,6 +33,8 @@ const (
 	selectOpen    = "SELECT count(*) FROM tasks t WHERE t.over = 0 AND t.agent = ?"
 	selectNumber  = "SELECT count(*) FROM tasks t CROSS JOIN task_delegations d ON d.task = t.id WHERE t.name = ?"
 	selectStates  = "SELECT j.value, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.name = j.value WHERE t.gone = 0"
+	selectWaiters = "SELECT " + said + ` FROM tasks t WHERE t.over = 0 AND t.gone = 0 AND t.depends_on <> '[]'
+ AND EXISTS (SELECT 1 FROM json_each(t.depends_on) d WHERE d.value = ?) ORDER BY ` + inOrder + " LIMIT 10"
 	selectStarter = "SELECT t.session_key FROM tasks t WHERE t.over = 0 AND t.agent = ? AND t.status IN ('in_progress', 'pending_approval')"
 )
 
@@ -125,6 +127,11 @@ func States(tx eventstore.Tx, ids []string) (map[string]string, error) {
 		return nil, fmt.Errorf("read states of tasks: %w", err)
 	}
 	return states, nil
+}
+
+// WaitingFor returns the first open tasks that depend on a task.
+func WaitingFor(tx eventstore.Tx, taskID string) (ids []string, err error) {
+	return projections.ReadAll(tx, "find tasks that wait for another", selectWaiters, []any{taskID}, func(r eventstore.Row) string { return r.Text(0) })
 }
 
 // HasOpen reports whether a session has started a task that is in progress, or waits for approval.

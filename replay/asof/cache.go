@@ -221,6 +221,25 @@ func (c *Cache[V]) checkSpaceFor(need int64) error {
 	return nil
 }
 
+// Continue opens the tables of a snapshot of this cache to fold on: what is written takes room of its own, and the snapshot stays as it is. They
+// are read with Update only. The caller must hold the snapshot until it has closed them.
+func (c *Cache[V]) Continue(ctx context.Context, s *State) (*State, error) {
+	c.mu.Lock()
+	builder, closed := c.builder, c.closed
+	c.mu.Unlock()
+	if closed || builder == nil {
+		return nil, eventstore.ErrClosed
+	}
+	if err := c.checkSpace(); err != nil {
+		return nil, err
+	}
+	scratch, fold, err := builder.start(ctx, s.Until(), s.Image().Clone())
+	if err != nil {
+		return nil, fmt.Errorf("continue from the state at event %d: %w", s.Until(), err)
+	}
+	return &State{Scratch: scratch, Fold: fold, At: s.At}, nil
+}
+
 // release ends one use of a snapshot.
 func (c *Cache[V]) release(k *entry[V]) {
 	c.mu.Lock()

@@ -185,6 +185,20 @@ func Resolve(ctx context.Context, log *sqlite.DB, point string) (seq int64, err 
 	return 0, &PointError{Point: point, Head: head.Seq, Why: "not a point in the log"}
 }
 
+// Before returns the last event recorded at or before a time; 0 if there is none.
+func Before(ctx context.Context, log *sqlite.DB, at time.Time) (seq int64, err error) {
+	head, err := log.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return lastBefore(ctx, log, at.UnixMilli(), head.Seq)
+}
+
+// RecordedAt returns when an event was recorded; zero for seq 0. Errors: *PointError.
+func RecordedAt(ctx context.Context, log *sqlite.DB, seq int64) (time.Time, error) {
+	return recordedAt(ctx, log, seq)
+}
+
 // recordedAt returns when an event was recorded. Before the first event the time is zero.
 func recordedAt(ctx context.Context, log *sqlite.DB, seq int64) (at time.Time, err error) {
 	head, err := log.Head(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/compare"
+	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/journal"
 	"github.com/pronto-lab/openclawd/replay/asof"
 )
@@ -42,14 +43,16 @@ var (
 
 // Step is one event with its causes, its effects and the rows that it changed. Before the first event Seq is 0.
 type Step struct {
-	Seq     int64
-	Head    int64 // head of the log
-	Event   *eventstore.Event
-	Trouble string // why the event counts as an error, see Trouble
-	Wrong   bool
-	Causes  []Link // direct cause first, first cause last
-	Effects []Link
-	Changes []compare.Change
+	Seq      int64
+	Head     int64 // head of the log
+	Event    *eventstore.Event
+	Trouble  string // why the event counts as an error, see Trouble
+	Wrong    bool
+	Role     coordination.Role // as indexed
+	Category coordination.Category
+	Causes   []Link // direct cause first, first cause last
+	Effects  []Link
+	Changes  []compare.Change
 }
 
 // Machine holds the tables of a log as of one of its events. A step either way costs what that event changed,
@@ -68,6 +71,17 @@ func New(opts Options) *Machine {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Machine{opts: opts, defs: database.Projections(opts.Rules)}
+}
+
+// On returns a machine that stands at the event of a state that can be written, which it closes. Nothing before that event can be stepped back
+// to without building tables.
+func On(ctx context.Context, opts Options, state *asof.State) (*Machine, error) {
+	m := New(opts)
+	if err := state.Update(ctx, func(tx eventstore.Tx) error { return journal.Install(tx, m.defs) }); err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	m.track = &track{state: state, floor: state.Until()}
+	return m, nil
 }
 
 // At returns the seq of the current event: its changes are in the tables.
@@ -167,7 +181,10 @@ func (m *Machine) Show(ctx context.Context) (*Step, error) {
 		return nil, err
 	}
 	err = m.track.state.Update(ctx, func(tx eventstore.Tx) (err error) {
-		s.Changes, err = journal.Changes(tx, s.Seq)
+		if s.Changes, err = journal.Changes(tx, s.Seq); err != nil {
+			return err
+		}
+		s.Role, s.Category, err = index.Kind(tx, s.Seq)
 		return err
 	})
 	return s, err

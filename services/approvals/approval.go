@@ -1,5 +1,5 @@
-// Package approvals approves and rejects, on behalf of people and for every client, tasks requested with
-// requires_approval and plans. Agents decide with the tools of tools/tasktools and tools/plantools.
+// Package approvals decides on behalf of people and for every client: it approves and rejects tasks requested with
+// requires_approval and plans, and changes tasks. Agents decide with the tools of tools/tasktools and tools/plantools.
 package approvals
 
 import (
@@ -33,9 +33,10 @@ type Plans interface {
 
 // Service decides for people. It is safe for concurrent use. The name of a configured agent is not accepted as a person's name.
 type Service struct {
-	Tasks  Tasks
-	Plans  Plans
-	Config func() *config.Config // in force
+	Tasks    Tasks
+	Plans    Plans
+	Operator Operator
+	Config   func() *config.Config // in force
 }
 
 // Codes of refusals. Others come from tasks and plans.

@@ -52,7 +52,7 @@ func (s *Service) notifyAnswer(tx eventstore.Tx, row *responses.Row, target, thr
 // cancelTracking ends the reminders: it cancels the tracking work and what is not posted yet.
 func (s *Service) cancelTracking(tx eventstore.Tx, r *response.Request, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	effects := []string{trackerOf(r.ID)}
-	policy := trackingOf(s.o.Config())
+	policy := Tracking(s.o.Config())
 	due := int64(policy.Steps)
 	if after := policy.After.Milliseconds(); after > 0 {
 		due = min(due, (now.UnixMilli()-r.SentAt)/after)

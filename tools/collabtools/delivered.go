@@ -71,7 +71,7 @@ func (s *Service) sent(tx eventstore.Tx, row *responses.Row, t *requestTask, o *
 	if err != nil {
 		return nil, err
 	}
-	policy := trackingOf(conf)
+	policy := Tracking(conf)
 	switch {
 	case answer != nil:
 		told, err := s.notifyAnswer(tx, row, p.Target, thread, p.ThreadName, answer.text, now)

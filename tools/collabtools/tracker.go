@@ -53,7 +53,8 @@ func escalationOf(collabID string, try int) string {
 	return fmt.Sprintf("collab/%s/escalate/%d", collabID, try)
 }
 
-func trackingOf(conf *config.Config) response.Policy {
+// Tracking is how unanswered requests are followed up.
+func Tracking(conf *config.Config) response.Policy {
 	r := &conf.Discord.Retry
 	return response.Policy{Enabled: r.Enabled, After: r.ResponseTimeout, Steps: r.MaxAttempts, Notify: r.NotifyOnFailure}
 }
@@ -72,7 +73,7 @@ func (t *tracker) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([
 		return nil, err
 	}
 	conf := t.service.o.Config()
-	policy := trackingOf(conf)
+	policy := Tracking(conf)
 	if !found {
 		return t.over(&item, now)
 	}

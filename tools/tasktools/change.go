@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -27,6 +28,8 @@ type taskChange struct {
 	find func(tx eventstore.Tx) (*task.Task, error)
 	// decide returns the events of the change. Events that come with a *task.Refusal record the refusal.
 	decide func(tx eventstore.Tx, t *task.Task) ([]task.Event, error)
+	// also is appended together with the events of decide, which sets it: what happens to other tasks.
+	also []eventstore.StreamAppend
 }
 
 // changeResult is a task after a change, or unchanged if that was refused.
@@ -52,7 +55,7 @@ func (s *Service) change(ctx context.Context, c *taskChange) (*changeResult, err
 	var begins bool
 	at := time.UnixMilli(c.asked.Now)
 	result, err := s.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
-		*done, refused = changeResult{}, nil // may be called again
+		*done, refused, c.also = changeResult{}, nil, nil // may be called again
 		key, err := once.KeyOf(tx, c.call, c.tool)
 		if err != nil {
 			return nil, err
@@ -93,7 +96,7 @@ func (s *Service) change(ctx context.Context, c *taskChange) (*changeResult, err
 			return nil, err
 		}
 		follows, err := s.follows(tx, c, done, t.Status, at)
-		return append(appends, follows...), err
+		return slices.Concat(appends, c.also, follows), err
 	})
 	if err != nil {
 		if unrecorded := s.recordChainRefusal(ctx, c, done, err); unrecorded != nil {

@@ -77,7 +77,8 @@ type Queue interface {
 // causeApproval is the cause of the runs of NotifyOwners.
 const causeApproval = "approval"
 
-// NotifyOwners is a Then that reports an approval or rejection to the task's owner, by a run in its main session. If that run cannot be queued
+// NotifyOwners is a Then that reports an approval or rejection, and what a person does to a task that is being worked at, to the task's
+// owner, by a run in its main session. If that run cannot be queued
 // the decision stands without it, except one that agents make in a loop: a person has to make it.
 func NotifyOwners(queue Queue) Then {
 	return func(tx eventstore.Tx, c *Changed, now time.Time) ([]eventstore.StreamAppend, error) {
@@ -105,6 +106,10 @@ func (c *Changed) toldOwner() (ask run.Ask, decided bool) {
 			word, message = "approved", c.approvedPrompt()
 		case e.Type == coordination.TypeTaskCancelled && c.Was == coordination.StatePendingApproval && (c.Human || c.By != c.Agent):
 			word, message = "rejected", c.rejectedPrompt()
+		case e.Type == coordination.TypeTaskCancelled && c.Human && c.started():
+			word, message = "cancelled", c.cancelledPrompt()
+		case e.Type == coordination.TypeTaskResumed && c.Human:
+			word, message = "resumed", c.resumedPrompt(e)
 		}
 	}
 	if word == "" {
@@ -143,6 +148,31 @@ func (c *Changed) rejectedPrompt() string {
 	return fmt.Sprintf("[Rejected] Your task %s was rejected by %s. It is cancelled: do not work at it.\n\n%sReason: %s\n\n"+
 		"If what was wanted can be done in a better way, ask for that: task_start (description, requires_approval true). "+
 		"Else tell the one who wants it that it is not done, and why.\n", c.ID, c.by(), c.facts(), coordination.Head(c.Outcome.Reason, mostText))
+}
+
+// started reports whether the owner had begun with the task.
+func (c *Changed) started() bool {
+	switch c.Was {
+	case coordination.StateInProgress, coordination.StateBlocked, coordination.StateInterrupted:
+		return true
+	}
+	return false
+}
+
+func (c *Changed) cancelledPrompt() string {
+	text := fmt.Sprintf("[Cancelled] Your task %s was cancelled by %s. Stop working at it.\n\n%s", c.ID, c.by(), c.facts())
+	if c.Outcome.Reason != "" {
+		text += fmt.Sprintf("Reason: %s\n", coordination.Head(c.Outcome.Reason, mostText))
+	}
+	return text + "\nTell those who wait for it, unless they know.\n"
+}
+
+func (c *Changed) resumedPrompt(e task.Event) string {
+	text := fmt.Sprintf("[Resumed] Your task %s was resumed by %s. It is in progress again: go on with it.\n\n%s", c.ID, c.by(), c.facts())
+	if d, is := e.Data.(coordination.TaskState); is && d.Reason != "" {
+		text += fmt.Sprintf("What has changed: %s\n", coordination.Head(d.Reason, mostText))
+	}
+	return text + fmt.Sprintf("\nIf you still cannot go on, call task_block again (task_id %q) and say what is missing.\n", c.ID)
 }
 
 func (c *Changed) by() string { return coordination.Head(coordination.Mask(c.By), mostText) }

@@ -29,6 +29,8 @@ export interface QueryOptions {
   past?: boolean;
   /** Asks for what the server says of itself: always now, and without waiting for an event that it may be unable to reach. */
   now?: boolean;
+  /** The point in time that the answer shows, where it is not that of the URL; null is now. */
+  asOf?: () => number | null;
   /** Asks again after this time, for what no frame announces. */
   everyMs?: number;
 }
@@ -245,7 +247,7 @@ export function query<P extends ReadPath, const A extends Parameters<P> = Parame
   const made = new Query<P>(path, options);
   $effect.pre(() => {
     const asked = parameters();
-    const asOf = options.now ? null : router.asOf;
+    const asOf = options.now ? null : options.asOf ? options.asOf() : router.asOf;
     if (!session.known || !session.mayRead) return;
     untrack(() => made.change(asked, asOf));
   });

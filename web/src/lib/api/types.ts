@@ -635,6 +635,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/owed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who owes an answer to whom
+         * @description Lists open flows between agents, handoffs and requests in Discord, overdue ones first, then the longest waiting. A flow that carries an open handoff is listed as that. total and overdue are exact, regardless of limit. With open=false it lists those that have ended, newest first.
+         */
+        get: operations["listOwed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/team-state": {
         parameters: {
             query?: never;
@@ -686,6 +706,98 @@ export interface paths {
         get: operations["showAnyTask"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a task
+         * @description A task that waits for approval is rejected, which needs a reason. The owner of a task that it had begun is told. A cancelled task stays as it is. The change is on disk when the answer is sent.
+         */
+        post: operations["cancelTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a blocked or interrupted task
+         * @description The owner is told to go on. A task in progress stays as it is.
+         */
+        post: operations["unblockTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/reassign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a task to another agent
+         * @description The task is cancelled for its owner, and a task with the same description, priority and dates, and what is left of the steps, is added to the backlog of the other agent, in the same work session. A task that others wait for, or that waits for approval, is refused. A task of that agent stays as it is.
+         */
+        post: operations["reassignTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the priority of a task
+         * @description A task that has the priority stays as it is.
+         */
+        post: operations["prioritiseTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1296,6 +1408,86 @@ export interface paths {
         };
         /** Tables and views available to SQL */
         get: operations["showSQLSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much is going on
+         * @description Gives the totals of /api/problems and /api/owed and the numbers of runs, in one read. Problems with tasks in files of another gateway are not counted.
+         */
+        get: operations["counts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/replay/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the tables differ between two points of the log
+         * @description Gives what openclawd replay diff A B --json gives: the number of rows of each table, then the first rows that differ. Each point is a seq, head, an event id, or a time (RFC 3339, or a date), which means the last event recorded up to then; 0 is the empty log. The two snapshots are those of as_of, and while one is being built the answer is 202. One comparison or walk is computed at a time; others wait 2 s, then get 503.
+         */
+        get: operations["replayDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/replay/step": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What events did, one after the other
+         * @description Gives what openclawd replay step --json gives of up to n events from at on: the event, its causes and effects, and the rows of the tables that it changed; and the errors before and after these events. With errors=true only events that report a failure are walked through; the last one is at most 200 events after the first. An answer has about 4 MiB; next continues it. n=0 gives only the errors before at and from at on, without a snapshot. While the snapshot before the first event is being built the answer is 202.
+         */
+        get: operations["replayStep"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/replay/point": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which event a time means
+         * @description Finds the last event recorded at or before a time; seq 0 if there is none. Times of imported events are earlier than the times at which they were recorded. With at it finds the event that a name of a point means.
+         */
+        get: operations["replayPoint"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2786,6 +2978,86 @@ export interface components {
         CollaborationStatus: "pending" | "responded" | "escalated" | "responded_late" | "failed";
         /** @enum {string} */
         CollaborationDelivery: "accepted" | "sent" | "failed" | "delivery_unknown";
+        Owed: {
+            owed: components["schemas"]["OwedItem"][];
+            count: number;
+            /** @description Number of matching open items, regardless of limit; with open=false the number listed */
+            total: number;
+            /** @description Number of matching open items that are overdue, regardless of limit */
+            overdue: number;
+            /** @description Whether flows can be cancelled here */
+            cancelable: boolean;
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        /**
+         * @description A flow between agents, a handoff that programs read, or a request in Discord
+         * @enum {string}
+         */
+        OwedKind: "flow" | "handoff" | "request";
+        /**
+         * @description sending: not delivered yet. waiting: delivered, and the answer awaited. reminded, escalated: likewise, and the answerer was reminded, or people were told. answered; late: answered after people were told. undelivered: it cannot be delivered, or that is unknown. no_reply: ended without an answer. ended: ended otherwise. replaced: by a later handoff about the same.
+         * @enum {string}
+         */
+        OwedState: "sending" | "waiting" | "reminded" | "escalated" | "answered" | "late" | "undelivered" | "no_reply" | "ended" | "replaced";
+        /** @description Times are in ms since 1970, null if it has not happened or is not planned. */
+        OwedItem: {
+            kind: components["schemas"]["OwedKind"];
+            /** @description Id of the flow, of the handoff's flow, or of the request */
+            id: string;
+            /** @description Agent that asked */
+            from: string;
+            /** @description Agent that is to answer */
+            to: string;
+            /** @description Beginning of what was asked */
+            text: string;
+            /** @description Id of the task or question of a handoff */
+            subject?: string;
+            state: components["schemas"]["OwedState"];
+            /** @description The flow was not checked when it was due, or the answerer was reminded */
+            overdue: boolean;
+            /** @description Code of why it was not delivered, or how it ended */
+            reason?: string;
+            /** Format: int64 */
+            since: number;
+            /** Format: int64 */
+            deliveredAt: number | null;
+            /** Format: int64 */
+            answeredAt: number | null;
+            /** Format: int64 */
+            endedAt: number | null;
+            /**
+             * Format: int64
+             * @description Of a flow: its next check. Of a request: when people are told
+             */
+            dueAt: number | null;
+            /**
+             * Format: int64
+             * @description Time of the next reminder or the escalation
+             */
+            nextAt: number | null;
+            /** @description Number of the last reminder or the escalation, from 1; 0 if none yet */
+            step: number;
+            /** @description Number of reminders, the escalation included; 0 if unknown, or if none follows */
+            steps: number;
+            /** @description Turn of a flow */
+            turn?: number;
+            /** @description Number of turns that a flow may have */
+            turns?: number;
+            refs: {
+                /** @description Work session */
+                ws?: string;
+                /** @description Conversation within the work session */
+                thread?: string;
+                jobId?: string;
+                collabId?: string;
+                task?: string;
+                runId?: string;
+                /** Format: int64 */
+                seq?: number;
+                /** @description URL of the request in Discord */
+                link?: string;
+            };
+        };
         /** @description A request between agents in Discord. Times are in ms since 1970, null if it has not happened. */
         Collaboration: {
             collabId: string;
@@ -2821,6 +3093,13 @@ export interface components {
             sentAt: number | null;
             /** @description Number of the last reminder or the escalation, from 1; 0 if none yet */
             step: number;
+            /** @description Number of reminders, the escalation included; absent if unknown, or if none follows */
+            steps?: number;
+            /**
+             * Format: int64
+             * @description Time of the next reminder or the escalation; absent if unknown, or if none follows
+             */
+            nextStepAt?: number;
             /** Format: int64 */
             lastAttemptAt: number | null;
             /** Format: int64 */
@@ -3227,6 +3506,25 @@ export interface components {
              * @description Seq of the last event that changed it; absent if read from a file
              */
             derivedFromSeq?: number;
+            /** @description What was decided; absent while it waits */
+            decision?: {
+                /** @enum {string} */
+                status: "approved" | "rejected";
+                /** @description The person or agent that decided; openclawd if the task of a plan has ended; empty if unknown */
+                by: string;
+                /** @description Reason of a rejection */
+                reason?: string;
+                /**
+                 * Format: int64
+                 * @description Time in ms since 1970
+                 */
+                atMs: number;
+                /**
+                 * Format: int64
+                 * @description Seq of the event
+                 */
+                seq: number;
+            };
         };
         Continuation: {
             agentId: string;
@@ -3990,6 +4288,188 @@ export interface components {
             }[];
             count: number;
             asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        Counts: {
+            /** @description Number of problems */
+            problems: number;
+            /**
+             * Format: int64
+             * @description Number of runs that are running
+             */
+            running: number;
+            /**
+             * Format: int64
+             * @description Number of runs that wait for their lane
+             */
+            queued: number;
+            /** @description Number of answers that are owed */
+            owed: number;
+            /**
+             * Format: int64
+             * @description The current time, or that of as_of
+             */
+            atMs: number;
+            /**
+             * Format: int64
+             * @description Own time of the last event; 0: there is none
+             */
+            lastAtMs: number;
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        ReplayPoint: {
+            /**
+             * Format: int64
+             * @description 0: the empty log
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description ms since 1970; 0: the empty log
+             */
+            recordedAt: number;
+        };
+        ReplayPointAnswer: {
+            /** Format: int64 */
+            seq: number;
+            /** Format: int64 */
+            recordedAt: number;
+            /**
+             * Format: int64
+             * @description Own time of the event, in ms since 1970; 0: the empty log
+             */
+            ts: number;
+            head: components["schemas"]["ReplayPoint"];
+        };
+        ReplayDiff: {
+            from: components["schemas"]["ReplayPoint"];
+            to: components["schemas"]["ReplayPoint"];
+            /** @description All compared tables */
+            tables: {
+                projection: string;
+                table: string;
+                /**
+                 * Format: int64
+                 * @description Rows at the second point
+                 */
+                rows: number;
+                /** Format: int64 */
+                added: number;
+                /** Format: int64 */
+                removed: number;
+                /** Format: int64 */
+                changed: number;
+            }[];
+            /** @description The first differing rows of each table, up to limit */
+            rows: components["schemas"]["ReplayChange"][];
+            /** @description Rows that limit would have let in are missing because the answer would be too large */
+            cut: boolean;
+            /** @description What rows of tasks, plans, work_sessions, threads, runs, work, a2a_jobs and collaborations are about */
+            subjects: {
+                table: string;
+                /**
+                 * Format: int64
+                 * @description Primary key of the row
+                 */
+                key: number;
+                /** @description Id of the task, plan, work session, thread, run, effect, flow or request */
+                id: string;
+                agentId?: string;
+                toAgentId?: string;
+                /** @description Description, title, kind or start of the message */
+                text?: string;
+                workSessionId?: string;
+            }[];
+        };
+        /** @description A row that differs */
+        ReplayChange: {
+            projection: string;
+            table: string;
+            /** @enum {string} */
+            kind: "added" | "removed" | "changed";
+            /** @description Primary key */
+            key: components["schemas"]["ReplayColumn"][];
+            /** @description Columns that differ; for an added or removed row all but the key */
+            columns: components["schemas"]["ReplayColumn"][];
+        };
+        ReplayColumn: {
+            name: string;
+            /** @description Number, text or null; a blob is hexadecimal with a leading x */
+            before: unknown;
+            /** @description Likewise */
+            after: unknown;
+        };
+        ReplaySteps: {
+            /**
+             * Format: int64
+             * @description Seq of the last event of the log
+             */
+            head: number;
+            steps: components["schemas"]["ReplayStep"][];
+            /**
+             * Format: int64
+             * @description Value of at that continues these steps; null at the end
+             */
+            next: number | null;
+            /**
+             * Format: int64
+             * @description Seq of the last event before the steps that reports a failure
+             */
+            previousError: number | null;
+            /**
+             * Format: int64
+             * @description Seq of the first event after the steps that reports a failure
+             */
+            nextError: number | null;
+        };
+        ReplayStep: {
+            event: components["schemas"]["StoredEvent"];
+            /** @description The event reports a failure */
+            isError: boolean;
+            /** @description The failure, if the event has words for it */
+            error?: string;
+            /** @description The direct cause first, the root cause last */
+            causes: components["schemas"]["EventLink"][];
+            effects: components["schemas"]["EventLink"][];
+            /** @description Rows that the event changed */
+            changes: components["schemas"]["ReplayChange"][];
+            /** @description Number of rows that the event changed; changes may have the first of them only */
+            changesTotal: number;
+        };
+        /** @description An event as it is stored, with its role and category */
+        StoredEvent: {
+            /** Format: int64 */
+            seq: number;
+            id: string;
+            stream: string;
+            /** Format: int64 */
+            version: number;
+            type: string;
+            ver: number;
+            agentId: string;
+            /**
+             * Format: int64
+             * @description ms since 1970
+             */
+            ts: number;
+            /**
+             * Format: int64
+             * @description ms since 1970
+             */
+            recordedAt: number;
+            correlationId: string;
+            causationId: string;
+            /** @enum {string} */
+            actor: "human" | "agent" | "system" | "schedule" | "import";
+            /** @description A Role; empty if the index has not reached the event */
+            role: string;
+            /** @description A Category; empty if the index has not reached the event */
+            category: string;
+            /** @description null if redacted */
+            data: Record<string, never> | null;
+            /** @description null unless the imported line had more fields */
+            original: Record<string, never> | null;
+            dataHash: string;
+            hash: string;
         };
     };
     responses: {
@@ -5336,6 +5816,8 @@ export interface operations {
                 /** @description Id of the agent that owns the task or plan, case-insensitive */
                 agent?: string;
                 kind?: "task" | "plan";
+                /** @description decided lists what was approved and rejected instead, newest first, each with its decision. Only the newest 2000 events that may be decisions are looked at. */
+                state?: "pending" | "decided";
                 limit?: components["parameters"]["limit"];
                 /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
                 min_seq?: components["parameters"]["minSeq"];
@@ -5348,7 +5830,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Pending approvals */
+            /** @description Pending approvals, or decided ones */
             200: {
                 headers: {
                     "X-As-Of-Seq": components["headers"]["AsOf"];
@@ -5358,7 +5840,7 @@ export interface operations {
                     "application/json": {
                         approvals: components["schemas"]["Approval"][];
                         count: number;
-                        /** @description Number of pending approvals, regardless of limit */
+                        /** @description Number of pending approvals, regardless of limit; of decided ones, number of those listed */
                         total: number;
                         /** @description Whether they can be approved or rejected here */
                         decidable: boolean;
@@ -5439,7 +5921,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api */
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
                     by?: string;
                 };
             };
@@ -5494,7 +5976,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api */
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
                     by?: string;
                     /** @description Reason for the rejection, e.g. what should be different */
                     reason: string;
@@ -5535,6 +6017,48 @@ export interface operations {
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listOwed: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent that asked, case-insensitive */
+                from?: string;
+                /** @description Id of the agent that is to answer, case-insensitive */
+                to?: string;
+                /** @description Kinds to list (flow, handoff, request), separated by commas or repeated; without it, all */
+                kind?: string;
+                open?: "true" | "false";
+                limit?: components["parameters"]["limit"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Answers that are owed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Owed"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
             507: components["responses"]["Problem"];
         };
     };
@@ -5665,6 +6189,250 @@ export interface operations {
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    cancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description Why it is cancelled; the owner is told */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    unblockTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description What has changed; the owner is told */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    reassignTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description Id of the other agent */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    prioritiseTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @enum {string} */
+                    priority: "urgent" | "high" | "medium" | "low";
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
             507: components["responses"]["Problem"];
         };
     };
@@ -6996,6 +7764,155 @@ export interface operations {
             422: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
+        };
+    };
+    counts: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Counts"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    replayDiff: {
+        parameters: {
+            query: {
+                /** @description First point */
+                a: string;
+                /** @description Second point */
+                b: string;
+                /** @description Names of tables, repeated or separated by commas; without it all are compared */
+                table?: string;
+                /** @description Rows of each table */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayDiff"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    replayStep: {
+        parameters: {
+            query: {
+                /** @description Seq of the first event; one after the end of the log gives no steps */
+                at: number;
+                /** @description Number of events */
+                n?: number;
+                /** @description true walks through events that report a failure only */
+                errors?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplaySteps"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    replayPoint: {
+        parameters: {
+            query?: {
+                /** @description Time in ISO 8601, or ms since 1970. Give either this or at */
+                time?: string;
+                /** @description A seq, head, an event id, or a time as in openclawd replay */
+                at?: string;
+                /** @description The time of an event that counts. recorded: when it was stored, as in openclawd replay. event: its own time, which is earlier where it was imported; the answer is the event with as many events up to it as have such a time */
+                by?: "recorded" | "event";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event, and the end of the log */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayPointAnswer"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
         };
     };
     live: {

@@ -1,0 +1,109 @@
+package monitor
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/pending"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/tasks"
+)
+
+const (
+	decidedPage = 200   // events read at a time
+	mostDecided = 2_000 // events looked at: cancelled tasks are most of them, and few of those were rejected
+)
+
+// decidedApprovals lists what was decided, the newest first.
+func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approval.Approval, error) {
+	list := []approval.Approval{}
+	selected, err := index.Select(ctx, v.tx, index.Filter{Internal: true, Types: []string{coordination.TypeTaskApproved, coordination.TypeTaskCancelled,
+		coordination.TypePlanApproved, coordination.TypePlanRejected}})
+	if err != nil {
+		return nil, err
+	}
+	before := int64(0)
+	for seen := 0; seen < mostDecided && len(list) < q.Limit; {
+		seqs, err := selected.Newest(ctx, v.tx, before, decidedPage)
+		if err != nil || len(seqs) == 0 {
+			return list, err
+		}
+		events, err := v.Store.EventsIn(ctx, v.tx, seqs)
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			before = minSeqOf(before, events[i].Seq)
+			a, err := v.decidedBy(ctx, projections.Current(&events[i]))
+			if err != nil {
+				return nil, err
+			}
+			if a != nil && q.Wants(a.Kind) && (q.Agent == "" || strings.EqualFold(a.AgentID, q.Agent)) && len(list) < q.Limit {
+				list = append(list, *a)
+			}
+		}
+		seen += len(seqs)
+		if len(seqs) < decidedPage {
+			break
+		}
+	}
+	return list, nil
+}
+
+func minSeqOf(before, seq int64) int64 {
+	if before == 0 {
+		return seq
+	}
+	return min(before, seq)
+}
+
+// decidedBy returns the approval that an event decided, nil if it decided none.
+func (v *view) decidedBy(ctx context.Context, e *eventstore.Event) (*approval.Approval, error) {
+	switch e.Type {
+	case coordination.TypePlanApproved, coordination.TypePlanRejected:
+		return v.decidedPlan(ctx, e)
+	}
+	var d coordination.TaskState
+	if json.Unmarshal(e.Data, &d) != nil || d.TaskID == "" {
+		return nil, nil
+	}
+	decision := &approval.Decision{Status: approval.Approved, By: d.DecidedBy, AtMs: e.TS, Seq: e.Seq}
+	if e.Type == coordination.TypeTaskCancelled {
+		if !task.IsRejection(d) {
+			return nil, nil
+		}
+		decision.Status, decision.Reason = approval.Rejected, coordination.Mask(d.Reason)
+	}
+	a := &approval.Approval{ID: d.TaskID, Kind: approval.OfTask, AgentID: e.AgentID, TaskID: d.TaskID, WorkSessionID: d.WorkSessionID, Decision: decision}
+	row, found, err := tasks.Brief(ctx, v.tx, d.TaskID)
+	if found {
+		a.Title, a.Priority = row.Title(), row.Priority
+		a.Since(row.Created)
+	}
+	return a, err
+}
+
+func (v *view) decidedPlan(ctx context.Context, e *eventstore.Event) (*approval.Approval, error) {
+	var d coordination.Plan
+	if json.Unmarshal(e.Data, &d) != nil || d.PlanID == "" {
+		return nil, nil
+	}
+	decision := &approval.Decision{Status: approval.Approved, By: d.DecidedBy, AtMs: e.TS, Seq: e.Seq}
+	if e.Type == coordination.TypePlanRejected {
+		decision.Status, decision.Reason = approval.Rejected, coordination.Mask(d.Reason)
+	}
+	a := &approval.Approval{ID: d.PlanID, Kind: approval.OfPlan, AgentID: e.AgentID, TaskID: d.TaskID, WorkSessionID: d.WorkSessionID, Decision: decision}
+	p, err := plans.ByID(ctx, v.tx, d.PlanID)
+	if p != nil {
+		a.Title, a.ToolsRequested, a.StepsCount = p.Title, p.Tools, p.StepsCount
+		a.Since(p.Show().SubmittedAt)
+	}
+	return a, err
+}

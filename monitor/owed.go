@@ -1,0 +1,77 @@
+package monitor
+
+import (
+	"context"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/projections/owed"
+)
+
+const owedPath = "/api/owed"
+
+// owedAnswer answers GET /api/owed.
+type owedAnswer struct {
+	Owed       []owed.Item `json:"owed"`
+	Count      int         `json:"count"`
+	Total      int         `json:"total"`   // open ones that match, regardless of limit
+	Overdue    int         `json:"overdue"` // of these
+	Cancelable bool        `json:"cancelable"`
+	AsOfSeq    int64       `json:"asOfSeq"`
+}
+
+// listOwed lists answers that are owed.
+func (s *Server) listOwed(c echo.Context) error {
+	p := parametersOf(c)
+	q := owed.Query{From: p.agent("from"), To: p.agent("to"), Limit: p.limit()}
+	var known []string
+	for _, kind := range owed.Kinds() {
+		known = append(known, string(kind))
+	}
+	for _, kind := range p.words("kind", known...) {
+		q.Kinds = append(q.Kinds, owed.Kind(kind))
+	}
+	q.Ended = p.choice("open", "true", "false") == "false"
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+		q.Now, q.Reminders = int64(v.now), v.reminders()
+		found, err := owed.Read(ctx, v.tx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range found.Items {
+			item := &found.Items[i]
+			item.Text = v.wording().Text(coordination.Mask(item.Text))
+			if r := &item.Refs; r.PlaceID != "" {
+				r.Link = linkOf(r.GuildID, r.PlaceID, r.MessageID)
+			}
+		}
+		return owedAnswer{Owed: found.Items, Count: len(found.Items), Total: found.Total, Overdue: found.Overdue, Cancelable: v.Flows != nil && v.then == nil,
+			AsOfSeq: v.asOf}, nil
+	})
+}
+
+// reminders says when unanswered requests are followed up; nil: unknown.
+func (v *view) reminders() *response.Policy {
+	if v.Reminders == nil {
+		return nil
+	}
+	p := v.Reminders()
+	return &p
+}
+
+// schedule adds when a request is followed up.
+func (v *view) schedule(a *CollaborationAnswer, r *response.Request) {
+	p := v.reminders()
+	if p == nil {
+		return
+	}
+	if next, _, steps := r.Schedule(*p); steps > 0 {
+		a.NextStepAt, a.Steps = &next, steps
+	}
+}

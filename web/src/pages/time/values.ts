@@ -1,0 +1,27 @@
+import { outcomes, priorities, runStates, taskStates } from '$lib/i18n/codes';
+import { exact } from '$lib/i18n/format';
+import { eventTypes } from '$lib/i18n/events';
+import { t, type Word } from '$lib/i18n/index.svelte';
+
+/** Longest value that is shown; the whole one is in the answer of the API. */
+const longest = 300;
+
+/** Dictionaries of columns with codes, by table and column. */
+const codes: Record<string, Record<string, Word>> = {
+  'tasks.status': taskStates,
+  'tasks.priority': priorities,
+  'threads.outcome': outcomes,
+  'runs.state': runStates,
+  'agent_activity.type': eventTypes,
+};
+
+/** A value of a table's column as people read it: codes as words, times as times, other values as they are; '' for none. */
+export function value(table: string, column: string, raw: unknown): string {
+  if (raw === null || raw === undefined || raw === '') return '';
+  const word = codes[`${table}.${column}`]?.[String(raw)];
+  if (word) return t(word);
+  if (typeof raw === 'number' && /(_at|_time|^at|^since)$/.test(column))
+    return raw > 1e11 && raw < 1e14 ? exact(raw) : raw === 0 ? '' : String(raw);
+  const text = String(raw);
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+}
