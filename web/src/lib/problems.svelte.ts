@@ -9,6 +9,8 @@ const pauseMs = 4000;
 /** Number of problems, for the navigation and the tab's title, and why the server is not ready, which every page says. */
 class Problems {
   total = $state(0);
+  /** Queued work that was given up. */
+  dead = $state(0);
   notReady: Stuck | null = $state.raw(null);
   #askedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -34,6 +36,7 @@ class Problems {
       const answer = await read('/api/problems', { query: { limit: 1 }, asOf: router.asOf });
       if (answer instanceof Building) return;
       this.total = answer.data.total;
+      this.dead = answer.data.counts.dead ?? 0;
       // Reasons of the server come first.
       this.notReady = answer.data.problems.find(({ kind }) => kind === 'not_ready') ?? null;
     } catch {

@@ -595,6 +595,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/owed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who owes an answer to whom
+         * @description Lists open flows between agents, handoffs and requests in Discord, overdue ones first, then the longest waiting. A flow that carries an open handoff is listed as that. total and overdue are exact, regardless of limit. With open=false it lists those that have ended, newest first.
+         */
+        get: operations["listOwed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/team-state": {
         parameters: {
             query?: never;
@@ -646,6 +666,98 @@ export interface paths {
         get: operations["showAnyTask"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a task
+         * @description A task that waits for approval is rejected, which needs a reason. The owner of a task that it had begun is told. A cancelled task stays as it is. The change is on disk when the answer is sent.
+         */
+        post: operations["cancelTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a blocked or interrupted task
+         * @description The owner is told to go on. A task in progress stays as it is.
+         */
+        post: operations["unblockTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/reassign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a task to another agent
+         * @description The task is cancelled for its owner, and a task with the same description, priority and dates, and what is left of the steps, is added to the backlog of the other agent, in the same work session. A task that others wait for, or that waits for approval, is refused. A task of that agent stays as it is.
+         */
+        post: operations["reassignTask"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tasks/{id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the priority of a task
+         * @description A task that has the priority stays as it is.
+         */
+        post: operations["prioritiseTask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1506,7 +1618,7 @@ export interface components {
          * @description resend, cancel: POST /api/work/{effectId}/resend, /cancel. cancel_flow: POST /api/a2a/jobs/{jobId}/cancel. rewrite_tasks: POST /api/tasks/rewrite. back_up: POST /api/backups. message: the gateway's chat.send to the agent.
          * @enum {string}
          */
-        ProblemAction: "resend" | "cancel" | "cancel_flow" | "rewrite_tasks" | "back_up" | "message";
+        ProblemAction: "resend" | "cancel" | "cancel_flow" | "rewrite_tasks" | "back_up" | "unblock" | "message";
         /** @description A problem. The code depends on the kind: not_ready and warning have a HealthCode; dead, blocked, no_reply and task_blocked a ReasonCode; escalated a ContinuationReason; backoff a ContinuationCause or context_reset; stuck_run and overdue a ProblemCode; suspended a RoutingReason; bot_down the class of the failed connection, else a BotState. It is other if unknown. */
         StuckProblem: {
             /** @description kind:subject, the same as long as the problem lasts */
@@ -2322,6 +2434,86 @@ export interface components {
         CollaborationStatus: "pending" | "responded" | "escalated" | "responded_late" | "failed";
         /** @enum {string} */
         CollaborationDelivery: "accepted" | "sent" | "failed" | "delivery_unknown";
+        Owed: {
+            owed: components["schemas"]["OwedItem"][];
+            count: number;
+            /** @description Number of matching open items, regardless of limit; with open=false the number listed */
+            total: number;
+            /** @description Number of matching open items that are overdue, regardless of limit */
+            overdue: number;
+            /** @description Whether flows can be cancelled here */
+            cancelable: boolean;
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        /**
+         * @description A flow between agents, a handoff that programs read, or a request in Discord
+         * @enum {string}
+         */
+        OwedKind: "flow" | "handoff" | "request";
+        /**
+         * @description sending: not delivered yet. waiting: delivered, and the answer awaited. reminded, escalated: likewise, and the answerer was reminded, or people were told. answered; late: answered after people were told. undelivered: it cannot be delivered, or that is unknown. no_reply: ended without an answer. ended: ended otherwise. replaced: by a later handoff about the same.
+         * @enum {string}
+         */
+        OwedState: "sending" | "waiting" | "reminded" | "escalated" | "answered" | "late" | "undelivered" | "no_reply" | "ended" | "replaced";
+        /** @description Times are in ms since 1970, null if it has not happened or is not planned. */
+        OwedItem: {
+            kind: components["schemas"]["OwedKind"];
+            /** @description Id of the flow, of the handoff's flow, or of the request */
+            id: string;
+            /** @description Agent that asked */
+            from: string;
+            /** @description Agent that is to answer */
+            to: string;
+            /** @description Beginning of what was asked */
+            text: string;
+            /** @description Id of the task or question of a handoff */
+            subject?: string;
+            state: components["schemas"]["OwedState"];
+            /** @description The flow was not checked when it was due, or the answerer was reminded */
+            overdue: boolean;
+            /** @description Code of why it was not delivered, or how it ended */
+            reason?: string;
+            /** Format: int64 */
+            since: number;
+            /** Format: int64 */
+            deliveredAt: number | null;
+            /** Format: int64 */
+            answeredAt: number | null;
+            /** Format: int64 */
+            endedAt: number | null;
+            /**
+             * Format: int64
+             * @description Of a flow: its next check. Of a request: when people are told
+             */
+            dueAt: number | null;
+            /**
+             * Format: int64
+             * @description Time of the next reminder or the escalation
+             */
+            nextAt: number | null;
+            /** @description Number of the last reminder or the escalation, from 1; 0 if none yet */
+            step: number;
+            /** @description Number of reminders, the escalation included; 0 if unknown, or if none follows */
+            steps: number;
+            /** @description Turn of a flow */
+            turn?: number;
+            /** @description Number of turns that a flow may have */
+            turns?: number;
+            refs: {
+                /** @description Work session */
+                ws?: string;
+                /** @description Conversation within the work session */
+                thread?: string;
+                jobId?: string;
+                collabId?: string;
+                task?: string;
+                runId?: string;
+                /** Format: int64 */
+                seq?: number;
+                /** @description URL of the request in Discord */
+                link?: string;
+            };
+        };
         /** @description A request between agents in Discord. Times are in ms since 1970, null if it has not happened. */
         Collaboration: {
             collabId: string;
@@ -2357,6 +2549,13 @@ export interface components {
             sentAt: number | null;
             /** @description Number of the last reminder or the escalation, from 1; 0 if none yet */
             step: number;
+            /** @description Number of reminders, the escalation included; absent if unknown, or if none follows */
+            steps?: number;
+            /**
+             * Format: int64
+             * @description Time of the next reminder or the escalation; absent if unknown, or if none follows
+             */
+            nextStepAt?: number;
             /** Format: int64 */
             lastAttemptAt: number | null;
             /** Format: int64 */
@@ -2763,6 +2962,25 @@ export interface components {
              * @description Seq of the last event that changed it; absent if read from a file
              */
             derivedFromSeq?: number;
+            /** @description What was decided; absent while it waits */
+            decision?: {
+                /** @enum {string} */
+                status: "approved" | "rejected";
+                /** @description The person or agent that decided; openclawd if the task of a plan has ended; empty if unknown */
+                by: string;
+                /** @description Reason of a rejection */
+                reason?: string;
+                /**
+                 * Format: int64
+                 * @description Time in ms since 1970
+                 */
+                atMs: number;
+                /**
+                 * Format: int64
+                 * @description Seq of the event
+                 */
+                seq: number;
+            };
         };
         Continuation: {
             agentId: string;
@@ -4764,6 +4982,8 @@ export interface operations {
                 /** @description Id of the agent that owns the task or plan, case-insensitive */
                 agent?: string;
                 kind?: "task" | "plan";
+                /** @description decided lists what was approved and rejected instead, newest first, each with its decision. Only the newest 2000 events that may be decisions are looked at. */
+                state?: "pending" | "decided";
                 limit?: components["parameters"]["limit"];
                 /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
                 min_seq?: components["parameters"]["minSeq"];
@@ -4776,7 +4996,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Pending approvals */
+            /** @description Pending approvals, or decided ones */
             200: {
                 headers: {
                     "X-As-Of-Seq": components["headers"]["AsOf"];
@@ -4786,7 +5006,7 @@ export interface operations {
                     "application/json": {
                         approvals: components["schemas"]["Approval"][];
                         count: number;
-                        /** @description Number of pending approvals, regardless of limit */
+                        /** @description Number of pending approvals, regardless of limit; of decided ones, number of those listed */
                         total: number;
                         /** @description Whether they can be approved or rejected here */
                         decidable: boolean;
@@ -4867,7 +5087,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api */
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
                     by?: string;
                 };
             };
@@ -4922,7 +5142,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api */
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
                     by?: string;
                     /** @description Reason for the rejection, e.g. what should be different */
                     reason: string;
@@ -4963,6 +5183,48 @@ export interface operations {
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listOwed: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent that asked, case-insensitive */
+                from?: string;
+                /** @description Id of the agent that is to answer, case-insensitive */
+                to?: string;
+                /** @description Kinds to list (flow, handoff, request), separated by commas or repeated; without it, all */
+                kind?: string;
+                open?: "true" | "false";
+                limit?: components["parameters"]["limit"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Answers that are owed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Owed"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
             507: components["responses"]["Problem"];
         };
     };
@@ -5093,6 +5355,250 @@ export interface operations {
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    cancelTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description Why it is cancelled; the owner is told */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    unblockTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description What has changed; the owner is told */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    reassignTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @description Id of the other agent */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    prioritiseTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the task, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /** @enum {string} */
+                    priority: "urgent" | "high" | "medium" | "low";
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @description Agent that owns the task */
+                        agentId: string;
+                        /** @description Status afterwards */
+                        status: string;
+                        /** @description Priority afterwards */
+                        priority: string;
+                        /** @description The person that is recorded */
+                        by: string;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        /** @description Id of the task in the other agent's backlog; only of reassign */
+                        newTaskId?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
             507: components["responses"]["Problem"];
         };
     };

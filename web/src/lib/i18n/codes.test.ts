@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import list from './codes.json';
 import * as codes from './codes';
 import { healthReasons } from './health';
+import { owedKinds, owedStates } from '../owed/words';
 import { problemKinds } from './problems';
 import { routingReasons, routingWarnings } from './routing';
 import type { Word } from './index.svelte';
@@ -19,6 +20,8 @@ const dictionaries: Record<string, Record<string, Word>> = {
   FlowPhase: codes.flowPhases,
   HealthCode: healthReasons,
   Outcome: codes.outcomes,
+  OwedKind: owedKinds,
+  OwedState: owedStates,
   ProblemKind: problemKinds,
   ProjectionState: codes.projectionStates,
   ReasonCode: codes.reasons,
