@@ -11,6 +11,7 @@ export const w = words({
     ko: '에이전트가 승인이 필요한 작업을 시작하거나 계획을 내면 여기에 옵니다.',
     en: 'Tasks that require approval and plans of agents come here.',
   },
+  gone: { ko: '승인을 기다리지 않습니다.', en: 'It does not wait for approval.' },
   nothingDead: { ko: '포기된 작업이 없습니다.', en: 'Nothing was given up.' },
   howDead: {
     ko: '여러 번 시도해도 되지 않은 일이 여기에 와서, 다시 보내거나 버릴 때까지 남습니다.',
