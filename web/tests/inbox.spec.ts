@@ -256,7 +256,8 @@ test('T-INBOX operators change a task: unblock, priority, reassign, cancel', asy
   await dialog.getByRole('button', { name: '다른 에이전트에게' }).click();
   await expect(page).not.toHaveURL(new RegExp(id));
   await expect(page.locator('main header')).toContainText('세움');
-  await expect(page.locator('main header')).toContainText('백로그');
+  const added = (await team.eventTypes('task.backlog_added')).map(({ data }) => [data.assignee, data.createdBy]);
+  expect(added).toEqual([['seum', '병욱']]);
   expect((await team.server.api(`tasks/${id}`)).task.status).toBe('cancelled');
   await page.getByRole('button', { name: '작업 취소' }).click();
   await dialog.getByLabel('이유').fill('필요 없음');
