@@ -112,7 +112,7 @@ func LineForPeople(text string, roster *Roster, limit int) string {
 var (
 	// promptTags match the tags of openclawd's prompts.
 	promptTags = regexp.MustCompile(`(?i)^(?:\s*\[(?:Continue|Define steps|Stuck|No progress|Backlog|ESCALATION|Unblock request [^\]\n]{1,20}|` +
-		`Still blocked\?|Restart|Approved|Rejected)\])+\s*`)
+		`Still blocked\?|Restart|Approved|Rejected|Cancelled|Resumed)\])+\s*`)
 	// outcomeTag matches the tag of an outcome that a text quotes; one at its beginning is its outcome.
 	outcomeTag = regexp.MustCompile(`(?i)\[\s*outcome\s*\]\s*`)
 	// brokenMention matches what looks like a mention and is none that Discord writes.

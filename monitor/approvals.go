@@ -56,14 +56,14 @@ func (s *Server) listApprovals(c echo.Context) error {
 	if p.err != nil {
 		return p.err
 	}
+	if err := s.opts.knowsTasks(); err != nil {
+		return err
+	}
 	if decided {
 		return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 			list, err := v.decidedApprovals(ctx, q)
 			return &approvalsAnswer{Approvals: list, Count: len(list), Total: len(list), Decidable: false, AsOfSeq: v.asOf}, err
 		})
-	}
-	if err := s.opts.knowsTasks(); err != nil {
-		return err
 	}
 	a := &approvalsAnswer{Decidable: s.opts.Approvals != nil}
 	w := pending.New()

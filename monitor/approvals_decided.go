@@ -1,8 +1,11 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -29,7 +32,7 @@ func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approva
 	if err != nil {
 		return nil, err
 	}
-	before := int64(0)
+	before := int64(math.MaxInt64)
 	for seen := 0; seen < mostDecided && len(list) < q.Limit; {
 		seqs, err := selected.Newest(ctx, v.tx, before, decidedPage)
 		if err != nil || len(seqs) == 0 {
@@ -39,8 +42,9 @@ func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approva
 		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(events, func(a, b eventstore.Event) int { return cmp.Compare(b.Seq, a.Seq) })
 		for i := range events {
-			before = minSeqOf(before, events[i].Seq)
+			before = min(before, events[i].Seq)
 			a, err := v.decidedBy(ctx, projections.Current(&events[i]))
 			if err != nil {
 				return nil, err
@@ -49,19 +53,11 @@ func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approva
 				list = append(list, *a)
 			}
 		}
-		seen += len(seqs)
-		if len(seqs) < decidedPage {
+		if seen += len(seqs); len(seqs) < decidedPage {
 			break
 		}
 	}
 	return list, nil
-}
-
-func minSeqOf(before, seq int64) int64 {
-	if before == 0 {
-		return seq
-	}
-	return min(before, seq)
 }
 
 // decidedBy returns the approval that an event decided, nil if it decided none.

@@ -10,7 +10,10 @@ import (
 	"github.com/pronto-lab/openclawd/projections/owed"
 )
 
-const owedPath = "/api/owed"
+const (
+	owedPath    = "/api/owed"
+	maxOwedText = 300 // characters of what was asked
+)
 
 // owedAnswer answers GET /api/owed.
 type owedAnswer struct {
@@ -46,7 +49,7 @@ func (s *Server) listOwed(c echo.Context) error {
 		}
 		for i := range found.Items {
 			item := &found.Items[i]
-			item.Text = v.wording().Text(coordination.Mask(item.Text))
+			item.Text = coordination.LineForPeople(v.wording().Text(coordination.Mask(item.Text)), v.roster, maxOwedText)
 			if r := &item.Refs; r.PlaceID != "" {
 				r.Link = linkOf(r.GuildID, r.PlaceID, r.MessageID)
 			}

@@ -146,7 +146,8 @@ func (v *view) problems(ctx context.Context, program programState, inFiles []pro
 
 // able says which actions exist here.
 func (v *view) able(program *programState) problems.Able {
-	a := problems.Able{Work: v.Work != nil, Flows: v.Flows != nil, TaskFiles: v.OwnTasks != nil && v.OwnTasks.Files != nil, Backup: v.Backup != nil}
+	a := problems.Able{Work: v.Work != nil, Flows: v.Flows != nil, TaskFiles: v.OwnTasks != nil && v.OwnTasks.Files != nil, Backup: v.Backup != nil,
+		Tasks: v.Operator != nil}
 	if g := program.running.Gateway; g != nil && g.Error == "" {
 		a.Message = func(agent string) bool { return v.roster.Main[agent] || v.roster.Utility[agent] }
 	}

@@ -26,6 +26,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gorilla/websocket"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/server/settings"
@@ -1257,5 +1259,36 @@ func TestUIWithoutAKeyFile(t *testing.T) {
 	}
 	if openUIKey(path, slog.New(slog.NewTextHandler(log, nil))); !strings.Contains(log.String(), "chmod 600 ") {
 		t.Errorf("a key that others may read: %s", log)
+	}
+}
+
+// What a session changes is recorded as a person's change, with the name and the role of the session, whatever the request says; what the
+// role may not do is refused, and nothing is stored.
+func TestUIRecordsWhoChangesTasks(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, guardedFiles, guarded)
+	startedTask(t, r.Program, "main", "task_ours")
+	ours := "/ui/api/tasks/task_ours/"
+	viewer := asSurfer(t, r.url, uiViewerToken)
+	if response, text := viewer.post(t, ours+"priority", `{"priority":"low"}`); response.StatusCode != http.StatusForbidden {
+		t.Errorf("a viewer: %s %s", response.Status, text)
+	}
+	for _, c := range []struct{ secret, what, body, says string }{
+		{uiGatewayToken, "priority", `{"priority":"urgent","by":"someone else"}`, `"changed":true`},
+		{uiGatewayToken, "priority", `{"priority":"urgent"}`, `"changed":false`},
+		{sqlToken, "cancel", `{"reason":"중복"}`, `"by":"admin (admin)"`},
+	} {
+		if response, text := asSurfer(t, r.url, c.secret).post(t, ours+c.what, c.body); response.StatusCode != http.StatusOK || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %s %s, want %s", c.what, response.Status, text, c.says)
+		}
+	}
+	stored, err := r.Program.log.ReadStream(t.Context(), coordination.TaskStream("task_ours"), 0, 10)
+	if err != nil || len(stored) != 3 {
+		t.Fatalf("%d events, %v", len(stored), err)
+	}
+	for i, by := range []string{"operator (operate)", "admin (admin)"} {
+		if e := &stored[i+1]; e.Actor != eventstore.ActorHuman || !strings.Contains(string(e.Data), `"decidedBy":"`+by+`"`) {
+			t.Errorf("%s by %s: %s, want %s", e.Type, e.Actor, e.Data, by)
+		}
 	}
 }

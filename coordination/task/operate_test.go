@@ -1,6 +1,7 @@
 package task_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestPeopleChangeTasks(t *testing.T) {
 		"reassign": func(s *stream) ([]task.Event, error) {
 			ended, created, err := task.Reassign(&s.task, s.reassign("ruda"))
 			if (len(ended) > 0) != (len(created) > 0) {
-				s.tb.Errorf("ends with %v and begins with %v", ended, created)
+				s.tb.Fatalf("ends with %v and begins with %v", ended, created)
 			}
 			return ended, err
 		},
@@ -72,8 +73,8 @@ func TestPeopleChangeTasks(t *testing.T) {
 			case len(events) > 0:
 				s.take(events, nil)
 				got = s.task.Status
-				if by := events[0].Data; !strings.Contains(text(t, by), `"decidedBy":"지민"`) {
-					t.Errorf("%s of a task that is %s: %v does not say who", name, state, by)
+				if text, err := json.Marshal(events[0].Data); err != nil || !strings.Contains(string(text), `"decidedBy":"지민"`) {
+					t.Errorf("%s of a task that is %s: %s does not say who: %v", name, state, text, err)
 				}
 			}
 			if got != want {

@@ -37,5 +37,10 @@ func TestReadsUseIndexes(t *testing.T) {
 			t.Errorf("%s\nsorts all that has ended", plan)
 		}
 	}
-	projectiontest.WantPlan(t, db, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectSent, "[1]")
+	plan := projectiontest.Plan(t, db, selectSent, "[1]")
+	for _, step := range []string{"SEARCH j USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"} {
+		if !strings.Contains(plan, step) {
+			t.Errorf("%s\nwant %s", plan, step)
+		}
+	}
 }

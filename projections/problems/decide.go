@@ -181,9 +181,10 @@ func (d *decision) tasks() {
 		t := &d.Tasks[i]
 		p := Problem{Kind: TaskBlocked, Severity: health.SeverityError, AgentID: t.AgentID,
 			Code: string(coordination.ReasonTaskBlocked), Reason: coordination.Mask(t.BlockedReason),
-			Title:  coordination.Mask(t.Title()),
-			Fields: Fields{Helpers: t.UnblockedBy, Wanted: coordination.Beginning(coordination.Mask(t.UnblockedAction), MaxText)},
-			Refs:   Refs{WorkSession: t.WorkSessionID, Task: t.ID, Seq: cmp.Or(t.LastSeq, t.Seq)}}
+			Title:   coordination.Mask(t.Title()),
+			Fields:  Fields{Helpers: t.UnblockedBy, Wanted: coordination.Beginning(coordination.Mask(t.UnblockedAction), MaxText)},
+			Refs:    Refs{WorkSession: t.WorkSessionID, Task: t.ID, Seq: cmp.Or(t.LastSeq, t.Seq)},
+			Actions: when(d.Able.Tasks, Unblock)}
 		if n := t.UnblockRequestCount; n != nil {
 			p.Fields.Requests = int(*n)
 		}

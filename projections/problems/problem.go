@@ -57,6 +57,7 @@ const (
 	CancelFlow   Action = "cancel_flow"   // POST /api/a2a/jobs/:jobId/cancel
 	RewriteTasks Action = "rewrite_tasks" // POST /api/tasks/rewrite
 	BackUp       Action = "back_up"       // POST /api/backups
+	Unblock      Action = "unblock"       // POST /api/tasks/:id/unblock
 	Message      Action = "message"       // chat.send to the agent
 )
 
@@ -124,6 +125,7 @@ type List struct {
 // Able says which actions exist.
 type Able struct {
 	Work, Flows, TaskFiles, Backup bool
+	Tasks                          bool                    // they can be changed
 	Message                        func(agent string) bool // nil: no agent
 }
 

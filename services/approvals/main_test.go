@@ -94,7 +94,7 @@ func setup(t testing.TB) *team {
 	asks := runqueue.New(runqueue.Options{Log: db, Config: inForce, Models: func() *catalogue.Catalogue { return models }, Now: time.Now, NewID: uuid.NewString})
 	ofTasks := tasktools.New(tasktools.Options{Log: db, Now: time.Now, NewID: uuid.NewString, NewTaskID: newID("task_"), Then: []tasktools.Then{tasktools.NotifyOwners(asks)}})
 	ofPlans := plantools.New(plantools.Options{Log: db, Queue: asks, Config: inForce, Now: time.Now, NewPlanID: newID("plan_")})
-	m := &team{Service: &approvals.Service{Tasks: ofTasks, Plans: ofPlans, Config: inForce}, t: t, db: db}
+	m := &team{Service: &approvals.Service{Tasks: ofTasks, Plans: ofPlans, Operator: ofTasks, Config: inForce}, t: t, db: db}
 	m.box, err = tools.New(tools.Options{Config: inForce, Logger: log, Tools: append(ofTasks.Tools(), ofPlans.Tools()...)})
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,8 @@ const pages = [
   'agents',
   'agents/eden',
   'search?q=webhook',
+  'inbox?tab=decided',
+  'owed?open=false',
   'health',
   'log?scope=all&at=120',
   'log?as_of=200',

@@ -1,13 +1,14 @@
 import { problems } from '$lib/problems.svelte';
+import { waiting } from '$lib/waiting.svelte';
 import { w } from './words';
 
 /** Numbers beside pages in the navigation. */
 export const counts = {
   problems: () => problems.total,
   /** Approvals and given-up work. */
-  inbox: () => 0,
+  inbox: () => waiting.approvals + problems.dead,
   /** Answers that are overdue. */
-  owed: () => 0,
+  owed: () => waiting.overdue,
 };
 
 /** What the numbers count. */

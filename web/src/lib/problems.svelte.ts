@@ -16,6 +16,11 @@ class Problems {
     return (router.asOf === null ? this.#now : this.#past)?.data?.total ?? 0;
   }
 
+  /** Queued work that was given up, at the point in time that is shown. */
+  get dead(): number {
+    return (router.asOf === null ? this.#now : this.#past)?.data?.counts.dead ?? 0;
+  }
+
   /** The server's own state is that of now, whatever is shown. Reasons of the server come first. */
   get notReady(): Stuck | null {
     return this.#now?.data?.problems.find(({ kind }) => kind === 'not_ready') ?? null;

@@ -2061,7 +2061,7 @@ export interface components {
          * @description resend, cancel: POST /api/work/{effectId}/resend, /cancel. cancel_flow: POST /api/a2a/jobs/{jobId}/cancel. rewrite_tasks: POST /api/tasks/rewrite. back_up: POST /api/backups. message: the gateway's chat.send to the agent.
          * @enum {string}
          */
-        ProblemAction: "resend" | "cancel" | "cancel_flow" | "rewrite_tasks" | "back_up" | "message";
+        ProblemAction: "resend" | "cancel" | "cancel_flow" | "rewrite_tasks" | "back_up" | "unblock" | "message";
         /** @description A problem. The code depends on the kind: not_ready and warning have a HealthCode; dead, blocked, no_reply and task_blocked a ReasonCode; escalated a ContinuationReason; backoff a ContinuationCause or context_reset; stuck_run and overdue a ProblemCode; suspended a RoutingReason; bot_down the class of the failed connection, else a BotState. It is other if unknown. */
         StuckProblem: {
             /** @description kind:subject, the same as long as the problem lasts */

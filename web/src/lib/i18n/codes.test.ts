@@ -4,6 +4,7 @@ import * as codes from './codes';
 import { healthReasons } from './health';
 import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
+import { owedKinds, owedStates } from '../owed/words';
 import { routingReasons, routingWarnings } from './routing';
 import { configCodes } from '../../pages/settings/words';
 import { locale, type Word } from './index.svelte';
@@ -22,6 +23,8 @@ const dictionaries: Record<string, Record<string, Word>> = {
   FlowPhase: codes.flowPhases,
   HealthCode: healthReasons,
   Outcome: codes.outcomes,
+  OwedKind: owedKinds,
+  OwedState: owedStates,
   ProblemKind: problemKinds,
   ProjectionState: codes.projectionStates,
   ReasonCode: codes.reasons,

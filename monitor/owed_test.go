@@ -1,0 +1,108 @@
+package monitor_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/response"
+	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections/owed"
+)
+
+type owedPage struct {
+	Owed                  []owed.Item
+	Count, Total, Overdue int
+	Cancelable            bool
+	AsOfSeq               int64
+}
+
+func (p *owedPage) ids() (ids []string) {
+	for i := range p.Owed {
+		ids = append(ids, string(p.Owed[i].Kind)+" "+p.Owed[i].ID)
+	}
+	return ids
+}
+
+// Flows, handoffs and requests are one list: overdue ones first, then the oldest, filtered by agents and kinds, with the next reminder.
+func TestOwedListsWhoOwesAnswers(t *testing.T) {
+	t.Parallel()
+	reminding := func(o *monitor.Options) {
+		o.Reminders = func() response.Policy { return response.Policy{Enabled: true, After: 5 * time.Minute, Steps: 3} }
+	}
+	b := setup(t, reminding, func(o *monitor.Options) { o.Flows = &stopper{} })
+	contract := newContract(t, b)
+	contract.check(t, http.MethodGet, "/api/owed", http.StatusOK)
+	if none := get[owedPage](t, b, "/api/owed", http.StatusOK); none.Owed == nil || none.Total != 0 || !none.Cancelable {
+		t.Errorf("nothing is owed, and that is %+v", none)
+	}
+	b.flows(t)
+	b.configured(t)
+	b.collaborated(t) // c1: ruda asks eden, sent a minute after noon
+	b.requested(t, "c2", "eden", "seum", 2)
+	contract.check(t, http.MethodGet, "/api/owed", http.StatusOK)
+	got := get[owedPage](t, b, "/api/owed", http.StatusOK)
+	if ids := got.ids(); !slices.Contains(ids, "handoff j1") || !slices.Contains(ids, "flow j2") || !slices.Contains(ids, "request c1") || !slices.Contains(ids, "request c2") ||
+		slices.Contains(ids, "flow j1") || slices.Contains(ids, "flow j3") || len(ids) != 4 || got.Total != 4 || got.Count != 4 {
+		t.Fatalf("owed are %q of %d", ids, got.Total)
+	}
+	of := func(page *owedPage, id string) *owed.Item {
+		i := slices.IndexFunc(page.Owed, func(item owed.Item) bool { return item.ID == id })
+		if i < 0 {
+			t.Fatalf("%s is not in %q", id, page.ids())
+		}
+		return &page.Owed[i]
+	}
+	sent, next, due := int64(at(1)), int64(at(6)), int64(at(16))
+	asked := of(&got, "c1")
+	if diff := cmp.Diff([]*int64{&sent, &next, &due, nil}, []*int64{asked.DeliveredAt, asked.NextAt, asked.DueAt, asked.AnsweredAt}); diff != "" {
+		t.Errorf("times of the request (-want +got)\n%s", diff)
+	}
+	if asked.From != "ruda" || asked.To != "eden" || asked.Text != "@이든 리뷰 부탁" || asked.Step != 0 || asked.Steps != 3 || asked.State != owed.Waiting || asked.Overdue ||
+		asked.Refs.Link == "" || asked.Refs.WorkSession != "ws_1" || asked.Refs.CollabID != "c1" {
+		t.Errorf("the request is %+v", asked)
+	}
+	if c2 := of(&got, "c2"); c2.State != owed.Sending || c2.DeliveredAt != nil || c2.NextAt != nil || c2.Steps != 0 {
+		t.Errorf("the request that is not posted is %+v", c2)
+	}
+	if q := of(&got, "j1"); q.State != owed.Waiting || q.Subject != "q1" || q.DeliveredAt == nil || q.DueAt == nil || q.Refs.JobID != "j1" || q.Refs.Thread == "" || q.From != "eden" {
+		t.Errorf("the question is %+v", q)
+	}
+	if f := of(&got, "j2"); f.State != owed.Sending || f.DeliveredAt != nil || f.Turns != 1 {
+		t.Errorf("the flow that waits for a permit is %+v", f)
+	}
+	for query, want := range map[string][]string{"kind=request&to=EDEN": {"request c1"}, "from=eden&kind=flow": {"flow j2"}, "from=eden&to=seum&kind=flow,request": {"flow j2", "request c2"},
+		"to=nobody": nil} {
+		page := get[owedPage](t, b, "/api/owed?"+query, http.StatusOK)
+		ids := page.ids()
+		slices.Sort(ids)
+		if !slices.Equal(ids, want) || page.Total != len(want) {
+			t.Errorf("%s: %q of %d, want %q", query, ids, page.Total, want)
+		}
+	}
+	if page := get[owedPage](t, b, "/api/owed?limit=1", http.StatusOK); page.Count != 1 || page.Total != 4 {
+		t.Errorf("limit=1: %d of %d", page.Count, page.Total)
+	}
+
+	b.happens(t, coordination.CollabStream(collabID), coordination.TypeCollabReminded, "ruda", 6, coordination.Collab{CollabID: collabID, FromAgent: "ruda",
+		ToAgent: "eden", ThreadID: threadID, Attempt: 1, Of: 3, Minutes: 5})
+	later := get[owedPage](t, b, "/api/owed", http.StatusOK)
+	if first := &later.Owed[0]; first.ID != "c1" || !first.Overdue || first.State != owed.Reminded || first.Step != 1 || *first.NextAt != int64(at(11)) || later.Overdue < 1 {
+		t.Errorf("after a reminder the first is %+v of %d overdue", first, later.Overdue)
+	}
+	shown := get[monitor.ShownCollaboration](t, b, "/api/collaborations/c1", http.StatusOK)
+	if c := &shown.Collaboration; c.Steps != 3 || c.NextStepAt == nil || *c.NextStepAt != int64(at(11)) {
+		t.Errorf("the request has %d steps, the next at %v", c.Steps, c.NextStepAt)
+	}
+	contract.check(t, http.MethodGet, "/api/collaborations", http.StatusOK)
+
+	contract.check(t, http.MethodGet, "/api/owed?open=false", http.StatusOK)
+	over := get[owedPage](t, b, "/api/owed?open=false", http.StatusOK)
+	if done, silent := of(&over, "j3"), of(&over, "j/4"); done.State != owed.Answered || silent.State != owed.NoReply || silent.Reason != "no_reply" || over.Overdue != 0 {
+		t.Errorf("ended are %+v and %+v", done, silent)
+	}
+}
