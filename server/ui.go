@@ -54,7 +54,7 @@ func (p *Program) openUI() error {
 		api.ServeHTTP(w, r.WithContext(monitor.WithGrant(r.Context(), monitor.Grant{Write: role >= ui.Operate, Admin: role >= ui.Admin})))
 	})
 	site, err := ui.New(ui.Options{
-		Files: files, API: answer, Live: answer, Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
+		Files: files, API: answer, Live: answer, Gateway: p.uiGateway(), Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
 		Access: p.uiAccess, EndSessions: h.key.renew, LogID: logIDOf(h.key.current().ID, p.opts.DB),
 		Mode: p.mode(), Version: buildinfo.Read().Version,
 		Features: func() ui.Features {
