@@ -17,10 +17,11 @@ const server = process.env.OPENCLAWD_UI_SERVER ?? 'http://127.0.0.1:3847';
 const groups = [
   {
     name: 'app',
-    test: /\/src\/(app|lib)\/(?!md\/|ui\/Rows)|\/node_modules\/(?!marked\/|dompurify\/|virtua\/)|^\0/,
+    test: /\/src\/(app|lib)\/(?!md\/|ui\/Rows|chat\/(?!Tell|inView))|\/node_modules\/(?!marked\/|dompurify\/|virtua\/)|^\0/,
     priority: 3,
   },
   { name: 'markdown', test: /\/node_modules\/(marked|dompurify)\/|\/src\/lib\/md\//, priority: 2 },
+  { name: 'composer', test: /\/src\/lib\/chat\//, priority: 2 },
   { name: 'rows', test: /\/node_modules\/virtua\/|\/src\/lib\/ui\/Rows/, priority: 2 },
   {
     name: (id: string) => /\/src\/pages\/([a-z]+)\/(?!details\/)/.exec(id.replaceAll('\\', '/'))?.[1] ?? null,
@@ -60,7 +61,7 @@ export default defineConfig(({ command, mode }) => ({
     port: 5173,
     proxy: {
       '^/ui/(api|session|readyz|healthz)(/|\\?|$)': { target: server, changeOrigin: true },
-      '^/ui/ws': { target: server, ws: true, changeOrigin: true, rewriteWsOrigin: true },
+      '^/ui/(ws|gateway)': { target: server, ws: true, changeOrigin: true, rewriteWsOrigin: true },
     },
   },
   test: {

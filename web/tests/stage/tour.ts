@@ -37,6 +37,7 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'search?q=배포',
     'search?q=task',
     'health',
+    'chat/eden',
   ];
   for (const { workSessionId, threads } of await everySession(hub)) {
     places.push(`c/${enc(workSessionId)}?cat=all&process=1`);

@@ -15,6 +15,7 @@ import {
   type AgentEvent,
   type ChatEvent,
   type History,
+  type Outgoing,
   type State,
 } from './model';
 
@@ -59,7 +60,7 @@ export class Chat {
   #again = false;
   #wanted: ReturnType<typeof setTimeout> | undefined;
   #ended = true;
-  #sending = new Set<string>();
+  #delivering = false;
 
   constructor(
     readonly agentId: string,
@@ -84,7 +85,7 @@ export class Chat {
     const key = newKey();
     this.state = withOutgoing(this.state, key, text, Date.now());
     this.#store();
-    void this.#deliver(key, text);
+    void this.#deliver();
   }
 
   /** Sends a message again that was refused. A new key makes it a new message. */
@@ -128,7 +129,7 @@ export class Chat {
   #opened(): void {
     this.state = withoutRuns(this.state);
     this.#read();
-    for (const { key, text, state } of this.state.outbox) if (state === 'sending') void this.#deliver(key, text);
+    void this.#deliver();
   }
 
   #event(name: string, payload: unknown): void {
@@ -146,21 +147,33 @@ export class Chat {
     this.#read();
   }
 
-  async #deliver(key: string, text: string): Promise<void> {
-    // Two requests with one key would be one message all the same.
-    if (this.#sending.has(key)) return;
-    this.#sending.add(key);
+  /** Sends what waits, one after the other: the gateway answers requests at the same time, and would change their order. */
+  async #deliver(): Promise<void> {
+    if (this.#delivering) return;
+    this.#delivering = true;
+    try {
+      while (gateway.state === 'open') {
+        const next = this.state.outbox.find(({ state }) => state === 'sending');
+        if (!next || !(await this.#request(next))) return;
+      }
+    } finally {
+      this.#delivering = false;
+    }
+  }
+
+  /** Sends a message; false if nobody knows whether it arrived. Sent again with its key, it is the same message. */
+  async #request({ key, text }: Outgoing): Promise<boolean> {
     try {
       await gateway.request('chat.send', { sessionKey: this.sessionKey, message: text, idempotencyKey: key });
       this.state = withSent(this.state, key, 'accepted');
     } catch (error) {
       const failed = error instanceof GatewayError ? error : new GatewayError('UNAVAILABLE', String(error), false);
-      this.state = withSent(this.state, key, failed.lost ? 'sending' : 'failed', failed.message);
-    } finally {
-      this.#sending.delete(key);
+      if (failed.lost) return false;
+      this.state = withSent(this.state, key, 'failed', failed.message);
     }
     this.#store();
-    if (!this.#ended) this.#read();
+    this.#read();
+    return true;
   }
 
   /** Reads the newest messages soon: several reasons at once are one request. */

@@ -108,7 +108,7 @@ describe('chat', () => {
   it('goes on after a lost connection: history replaces the list, what was not sent stays', () => {
     let state = withHistory(empty, history([user(1, 'a', 'r1')]), 1);
     state = withChat(state, delta('r1', 'half'), 2);
-    state = withSent(withOutgoing(state, 'k', 'more', 3), 'k', 'sending');
+    state = withOutgoing(state, 'k', 'more', 3);
     state = withoutRuns(state);
     expect(shown(state)).toEqual(['>a', '>more sending']);
     state = withHistory(state, history([user(1, 'a', 'r1'), agent(2, 'half and half')]), state.moment);

@@ -301,7 +301,7 @@ export function withOutgoing(state: State, key: string, text: string, time: numb
   return { ...state, moment: state.moment + 1, outbox: [...state.outbox, item] };
 }
 
-export function withSent(state: State, key: string, result: 'accepted' | 'sending' | 'failed', error = ''): State {
+export function withSent(state: State, key: string, result: 'accepted' | 'failed', error = ''): State {
   const moment = state.moment + 1;
   return {
     ...state,

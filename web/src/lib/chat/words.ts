@@ -7,8 +7,6 @@ export const w = words({
     ko: (name: string) => `${withParticle(name, '과/와')} 이야기`,
     en: (name: string) => `Chat with ${name}`,
   },
-  tell: { ko: (name: string) => `${name}에게 말하기`, en: (name: string) => `Message ${name}` },
-  tellShort: { ko: '말하기', en: 'Message' },
   message: { ko: (name: string) => `${name}에게 보낼 메시지`, en: (name: string) => `Message to ${name}` },
   send: { ko: '보내기', en: 'Send' },
   stop: { ko: '멈춤', en: 'Stop' },
