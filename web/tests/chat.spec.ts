@@ -308,7 +308,7 @@ test('T-CHAT a viewer reads the chat and sends nothing', async ({ page, serve, f
   const server = await serve({ home: folder, args: withGateway, env: { TASK_MONITOR_WRITE_TOKEN: write } });
   const logIn = async (token: string) => {
     await page.getByLabel('토큰').fill(token);
-    await page.getByRole('button', { name: '로그인' }).click();
+    await page.getByRole('button', { name: '로그인', exact: true }).click();
     await expect(page.getByLabel('토큰')).toHaveCount(0);
   };
   await page.goto(server.url('chat/eden'));
@@ -321,6 +321,10 @@ test('T-CHAT a viewer reads the chat and sends nothing', async ({ page, serve, f
   await expectBubbles(page, ['>센다 3', '<3번을 받았습니다.']);
   await expect(page.getByText('읽기 권한만 있는 세션')).toBeVisible();
   await expect(composer(page)).toHaveCount(0);
+  await page.getByRole('button', { name: '다른 토큰으로 로그인' }).click();
+  await logIn(write);
+  await say(page, '센다 4');
+  await expectBubbles(page, ['>센다 3', '<3번을 받았습니다.', '>센다 4', '<4번을 받았습니다.']);
 });
 
 test('T-CHAT a person steps into a conversation: one agent at once, more after a question', async ({

@@ -64,6 +64,13 @@ class Gateway {
     };
   }
 
+  /** Connects again, as what the session may do has changed. */
+  restart(): void {
+    if (this.state === 'stopped') return;
+    this.#client.stop();
+    this.#client.start();
+  }
+
   hurry(): void {
     this.#client.hurry();
   }
