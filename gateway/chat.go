@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -48,6 +50,7 @@ type historyParams struct {
 	Pending   int64  `json:"pendingBefore"`
 	Inputs    []any  `json:"inputRunIds"` // run ids of sent messages whose state the client asks for
 	SessionID string `json:"sessionId"`   // id of the session's current or an earlier transcript; "" is the current one
+	Cursor    string `json:"cursor"`      // nextCursor of an answer: the messages before it
 }
 
 type historyAnswer struct {
@@ -60,6 +63,7 @@ type historyAnswer struct {
 	// Protocol 4.
 	Session  *sessionRow   `json:"sessionInfo,omitempty"`
 	Defaults *listDefaults `json:"defaults,omitempty"`
+	Next     string        `json:"nextCursor,omitempty"` // there are older messages
 	Pending  *pendingPage  `json:"pendingInputs,omitempty"`
 	Receipts []receipt     `json:"inputReceipts,omitempty"` // of the requested runs
 	Metadata *chatMetadata `json:"metadata,omitempty"`      // chat.startup only
@@ -113,6 +117,10 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	if err != nil {
 		return nil, err
 	}
+	before, err := parseHistoryCursor(p.Cursor)
+	if err != nil {
+		return nil, err
+	}
 	limit := min(p.Limit, maxHistory)
 	if limit == 0 {
 		limit = usualHistory
@@ -142,6 +150,11 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 				return err
 			}
 		}
+		if before != nil {
+			last = before.position - 1
+			messages, err = sessions.ShownBefore(ctx, tx, id, before.seq, limit, maxHistoryBytes)
+			return err
+		}
 		messages, err = sessions.Shown(ctx, tx, id, limit, maxHistoryBytes)
 		return err
 	})
@@ -159,6 +172,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	if call.Peer.Protocol >= protocol.Newest {
 		usual := defaultsOf(c)
 		a.Defaults = &usual
+		a.Next = nextHistory(messages[len(messages)-len(a.Messages):], last)
 		if a.Pending, err = s.pending(ctx, waiting, p.Pending); err != nil {
 			return nil, err
 		}
@@ -168,6 +182,41 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 		}
 	}
 	return a, nil
+}
+
+// historyCursor is a message of a transcript, before which older ones are asked for.
+type historyCursor struct {
+	seq      int64 // of its event
+	position int64 // in its transcript, from 1
+}
+
+// parseHistoryCursor parses a cursor that nextHistory has made; nil for "".
+func parseHistoryCursor(text string) (*historyCursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	seq, position, _ := strings.Cut(text, ".")
+	c := new(historyCursor)
+	var errs [2]error
+	c.seq, errs[0] = strconv.ParseInt(seq, 10, 64)
+	c.position, errs[1] = strconv.ParseInt(position, 10, 64)
+	if errs[0] != nil || errs[1] != nil || c.seq <= 0 || c.position <= 0 {
+		return nil, invalidRequest("invalid chat.history params: at /cursor: unknown cursor",
+			fault{Field: "cursor", Value: echo(text), Hint: "give nextCursor of an earlier answer"})
+	}
+	return c, nil
+}
+
+// nextHistory is the cursor of the messages before these; "" if these begin the transcript. last is the position of the last one.
+func nextHistory(messages []sessions.Message, last int64) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	position := last - messages[0].After
+	if position <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", messages[0].Seq, position)
 }
 
 // pending returns waiting messages, newest first, accepted before a log position; 0 for all.

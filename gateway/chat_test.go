@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,65 @@ func TestHistoryIsTheNewestMessages(t *testing.T) {
 	} {
 		if got := b.refused(t, "chat.history", params); got.Code != protocol.CodeInvalidRequest || got.Message != message {
 			t.Errorf("%s: %q, want %q", params, got.Message, message)
+		}
+	}
+}
+
+// Clients of protocol 4 reach every message by going on from the cursor of the last answer, each once, also while new ones come. What agents
+// say to each other is passed over.
+func TestHistoryIsReadInPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.protocol = 4
+	b.say(t, "agent:eden:s1", numbered(95, `"author":"user","text":"%d"`)...)
+	b.say(t, "agent:eden:s1", `"author":"user","text":"between agents","internal":true`)
+	b.say(t, "agent:eden:s1", `"author":"user","text":"95","provenance":"internal_system"`)
+	type page struct {
+		Messages []struct {
+			Content  []struct{ Text string }
+			Openclaw struct {
+				ID, Provenance string
+				Seq            int64
+			} `json:"__openclaw"`
+		}
+		NextCursor string
+	}
+	var texts []string
+	ids, cursor := map[string]bool{}, ""
+	for round := 0; ; round++ {
+		got := want[page](t, b, "chat.history", fmt.Sprintf(`{"sessionKey":"agent:eden:s1","limit":40,"cursor":%q}`, cursor))
+		if round == 0 {
+			if last := got.Messages[39].Openclaw; last.Seq != 97 || last.Provenance != "internal_system" {
+				t.Errorf("the last message is %+v", last)
+			}
+			b.say(t, "agent:eden:s1", `"author":"user","text":"later"`)
+		}
+		page := make([]string, 0, 40)
+		for _, m := range got.Messages {
+			page = append(page, m.Content[0].Text)
+			if ids[m.Openclaw.ID] {
+				t.Errorf("%s came twice", m.Content[0].Text)
+			}
+			ids[m.Openclaw.ID] = true
+			if n, err := strconv.ParseInt(m.Content[0].Text, 10, 64); err != nil || n < 95 && m.Openclaw.Seq != n+1 {
+				t.Errorf("message %s has the position %d", m.Content[0].Text, m.Openclaw.Seq)
+			}
+		}
+		texts = append(page, texts...)
+		if cursor = got.NextCursor; cursor == "" {
+			break
+		}
+	}
+	var all []string
+	for n := range 96 {
+		all = append(all, strconv.Itoa(n))
+	}
+	if diff := cmp.Diff(all, texts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{"x", "1", "1.x", "0.1", "1.0", "-1.2", "9999999999999999999.1"} {
+		if got := b.refused(t, "chat.history", fmt.Sprintf(`{"sessionKey":"agent:eden:s1","cursor":%q}`, bad)); got.Code != protocol.CodeInvalidRequest {
+			t.Errorf("%s: %+v", bad, got)
 		}
 	}
 }

@@ -148,6 +148,9 @@ func (s *Server) Stats() wire.Stats { return s.hub.Stats() }
 // Handler serves the port: WebSocket at any path, and the HTTP endpoints.
 func (s *Server) Handler() http.Handler { return s.hub.Handler() }
 
+// Admit serves a WebSocket of a client that the caller has identified.
+func (s *Server) Admit(w http.ResponseWriter, r *http.Request, g wire.Guest) { s.hub.Admit(w, r, g) }
+
 // Answer implements wire.Methods.
 func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	m := s.methods[call.Method]

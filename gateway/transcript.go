@@ -46,6 +46,9 @@ type mark struct {
 	Truncated bool   `json:"truncated,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	messagePosition
+	// Who said a message of the user, if no person did: another agent, or this program (internal_system).
+	FromAgent  string `json:"fromAgent,omitempty"`
+	Provenance string `json:"provenance,omitempty"`
 }
 
 // messagePosition identifies a message and its position in the transcript. It is the same in events and histories, so that pages
@@ -118,6 +121,9 @@ func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, err
 	}
 	if at != nil {
 		one.Mark = &mark{messagePosition: *at}
+		if m.Data.Author == authorUser {
+			one.Mark.FromAgent, one.Mark.Provenance = m.Data.FromAgent, m.Data.Provenance
+		}
 	}
 	body, err := encoded(one)
 	if err != nil {

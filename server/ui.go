@@ -54,7 +54,7 @@ func (p *Program) openUI() error {
 		api.ServeHTTP(w, r.WithContext(monitor.WithGrant(r.Context(), grantOf(ui.SessionOf(r.Context())))))
 	})
 	site, err := ui.New(ui.Options{
-		Files: files, API: answer, Live: answer, Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
+		Files: files, API: answer, Live: answer, Gateway: p.uiGateway(), Admits: p.monitor.Admits, Now: p.opts.Now, Logger: logger,
 		Access: p.uiAccess, EndSessions: h.key.renew, LogID: logIDOf(h.key.current().ID, p.opts.DB),
 		Store: uiStore{filepath.Join(p.opts.StateDir, uiStoreName)},
 		Mode:  p.mode(), Version: buildinfo.Read().Version,

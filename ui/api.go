@@ -64,9 +64,14 @@ func (s *Site) serveSocket(w http.ResponseWriter, r *http.Request) {
 		refuse(w, needs(now, Read))
 		return
 	}
-	open := &socket{ResponseWriter: w, request: r, site: s}
+	s.serveOpen(w, r, now, Read, s.opts.Live)
+}
+
+// serveOpen passes a WebSocket on that is closed when its session has a lower role than it needs.
+func (s *Site) serveOpen(w http.ResponseWriter, r *http.Request, now session, role Role, to http.Handler) {
+	open := &socket{ResponseWriter: w, request: r, site: s, role: role}
 	defer open.forget()
-	s.opts.Live.ServeHTTP(open, within(r, now))
+	to.ServeHTTP(open, within(r, now))
 }
 
 // within is a request as the API gets it: without the page's prefix, and without the session's cookie and other credentials, which are
@@ -90,6 +95,7 @@ type socket struct {
 	http.ResponseWriter
 	request *http.Request // with the cookies
 	site    *Site
+	role    Role // that it needs
 	conn    net.Conn
 }
 
@@ -115,7 +121,7 @@ func (o *socket) forget() {
 	delete(o.site.sockets, o)
 }
 
-// recheck closes WebSockets whose sessions may no longer read.
+// recheck closes WebSockets whose sessions no longer have the role that they need.
 func (s *Site) recheck() {
 	s.mu.Lock()
 	open := make([]*socket, 0, len(s.sockets))
@@ -124,7 +130,7 @@ func (s *Site) recheck() {
 	}
 	s.mu.Unlock()
 	for _, o := range open {
-		if s.sessionOf(o.request).role < Read {
+		if s.sessionOf(o.request).role < o.role {
 			_ = o.conn.Close() // its handler notices
 		}
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	// API answers requests of the page. Their paths begin with /api or are those of health, as without /ui. SessionOf
 	// tells who asks; the API decides which role a request needs beyond reading. Live likewise serves WebSockets at /ws.
 	API, Live http.Handler
+	// Gateway serves WebSockets of the gateway in this process, with what SessionOf permits. nil: none runs here.
+	Gateway http.Handler
 	// Admits reports whether the host of a request is this server: a page of another name for its address is refused.
 	Admits func(*http.Request) bool
 	// Access returns the access rules in force. It is called for every request.
@@ -162,6 +164,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveStore(w, r, rest)
 	case at == "ws":
 		s.serveSocket(w, r)
+	case at == "gateway":
+		s.serveGateway(w, r)
 	case first == "a":
 		s.page.serveFile(w, r, rest)
 	default:

@@ -174,35 +174,10 @@ func (h *Hub) giveBack(taken *int) {
 func (h *Hub) leave() { h.giveBack(&h.places) }
 
 func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
-	switch err := h.acquire(r.Context(), &h.places, h.opts.MaxClients); {
-	case errors.Is(err, errFull):
-		h.stats.refuse(RefusedFull)
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, "full", err.Error())
-		return
-	case err != nil:
-		h.stats.refuse(RefusedStopping)
-		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "stopping", err.Error())
+	c := h.open(w, r)
+	if c == nil {
 		return
 	}
-	s, err := upgrade(w, r, h.buffers, &h.opts)
-	if err != nil {
-		defer h.leave()
-		h.stats.refuse(RefusedUpgrade)
-		var wrong *upgradeError
-		if errors.As(err, &wrong) {
-			w.Header().Set("Sec-WebSocket-Version", "13")
-			refuse(w, wrong.status, "invalid_request_error", wrong.Error())
-			return
-		}
-		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
-		return
-	}
-	h.stats.accepted.Add(1)
-	c := newClient(h, s, r)
-	s.limit(protocol.MaxUnknownPayload)
-	s.readUntil(time.Now().Add(h.opts.HandshakeTime))
 	if err := h.join(c); err != nil {
 		defer h.leave()
 		c.part(err)
@@ -217,6 +192,40 @@ func (h *Hub) accept(w http.ResponseWriter, r *http.Request) {
 		defer h.leave()
 		c.part(c.guarded(c.listen))
 	}()
+}
+
+// open makes a connection of a request, with a place that the caller has to leave; nil if the request was refused.
+func (h *Hub) open(w http.ResponseWriter, r *http.Request) *client {
+	switch err := h.acquire(r.Context(), &h.places, h.opts.MaxClients); {
+	case errors.Is(err, errFull):
+		h.stats.refuse(RefusedFull)
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable, "full", err.Error())
+		return nil
+	case err != nil:
+		h.stats.refuse(RefusedStopping)
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, "stopping", err.Error())
+		return nil
+	}
+	s, err := upgrade(w, r, h.buffers, &h.opts)
+	if err != nil {
+		defer h.leave()
+		h.stats.refuse(RefusedUpgrade)
+		var wrong *upgradeError
+		if errors.As(err, &wrong) {
+			w.Header().Set("Sec-WebSocket-Version", "13")
+			refuse(w, wrong.status, "invalid_request_error", wrong.Error())
+			return nil
+		}
+		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
+		return nil
+	}
+	h.stats.accepted.Add(1)
+	c := newClient(h, s, r)
+	s.limit(protocol.MaxUnknownPayload)
+	s.readUntil(time.Now().Add(h.opts.HandshakeTime))
+	return c
 }
 
 // join registers a connection, so that it can be closed. An error means that it is over. If too many clients are
@@ -258,7 +267,7 @@ func (h *Hub) removePending(c *client) {
 // admit makes a client a peer, with hello-ok before all events.
 func (h *Hub) admit(c *client, p *Peer, greeting []byte) {
 	h.enters(c)
-	c.socket.limit(protocol.MaxPayload)
+	c.socket.limit(p.frameBytes())
 	c.socket.readUntil(time.Time{})
 	h.presence.arrive(p)
 	h.order.Lock()

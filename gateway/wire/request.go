@@ -59,6 +59,9 @@ func (c *client) check(r *protocol.Request, err error) *protocol.Error {
 	case !c.hub.methods.Knows(r.Method) && !protocol.ForNodes(r.Method):
 		return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown method: " + r.Method}
 	}
+	if e := p.mayCall(r.Method); e != nil {
+		return e
+	}
 	if e := protocol.Allowed(p.Role, p.Scopes, r.Method, p.Protocol); e != nil {
 		return e
 	}

@@ -77,6 +77,8 @@ type Peer struct {
 	DeviceID string // "" without a device, or with an unsigned one
 	IP       string
 	Origin   string // origin of the page; "" for a program
+
+	guest *Guest // nil for a client that has shaken hands
 }
 
 // Access says who may connect. It may change at run time.

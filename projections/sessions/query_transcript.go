@@ -31,6 +31,11 @@ const (
   JOIN session_messages m ON m.transcript_id = t.id JOIN events e ON e.seq = m.seq
  WHERE t.session_id = ? ORDER BY m.seq DESC`
 
+	selectBefore = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data
+  FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
+  JOIN session_messages m ON m.transcript_id = t.id AND m.seq < ? JOIN events e ON e.seq = m.seq
+ WHERE t.session_id = ? ORDER BY m.seq DESC`
+
 	selectSaidAfter = `SELECT e.seq, e.id, e.type, e.ver, e.data
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
   JOIN session_messages m ON m.transcript_id = t.id AND m.seq > ? JOIN events e ON e.seq = m.seq
@@ -48,20 +53,27 @@ const timesHeld = 3
 // Newest returns the newest messages of a transcript, oldest first: at most limit, and at most maxBytes of data, but
 // always at least one.
 func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return newest(ctx, tx, id, limit, maxBytes, func(*Message) bool { return true })
+	return newest(ctx, tx, limit, maxBytes, func(*Message) bool { return true }, selectNewest, id)
 }
 
 // Shown is Newest for people: without messages of exchanges between agents.
 func Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return newest(ctx, tx, id, limit, maxBytes, func(m *Message) bool { return !m.Data.Internal })
+	return newest(ctx, tx, limit, maxBytes, isShown, selectNewest, id)
 }
+
+// ShownBefore is Shown for the messages before the event of seq. Their After counts from there.
+func ShownBefore(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int) ([]Message, error) {
+	return newest(ctx, tx, limit, maxBytes, isShown, selectBefore, seq, id)
+}
+
+func isShown(m *Message) bool { return !m.Data.Internal }
 
 // maxPassed bounds the unwanted messages that are skipped.
 const maxPassed = 20_000
 
-// newest returns the newest wanted messages. It reads no more of the transcript than necessary.
-func newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
-	rows, err := tx.QueryContext(ctx, selectNewest, id)
+// newest returns the newest wanted messages of a query. It reads no more of the transcript than necessary.
+func newest(ctx context.Context, tx *sql.Tx, limit, maxBytes int, wanted func(*Message) bool, query string, args ...any) ([]Message, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { say, withGateway, writeTeam } from './stage/chat.ts';
 import { corpus, plain } from './stage/corpus.ts';
 import { type Line, logFile, textOf, writeHome } from './stage/server.ts';
 import { expect, move, type Page, shown, test, visit } from './stage/test.ts';
@@ -228,6 +229,39 @@ test.describe('T-SEC-1', () => {
       await move(page, server.url(`tasks/${encodeURIComponent(task.id)}?agent=${task.agentId}`));
       await expectWhole(page, /\/tasks\//);
     }
+  });
+
+  test('T-SEC-1 hostile texts of a person and of an agent run nothing in a chat', async ({
+    page,
+    serve,
+    folder,
+    faults,
+  }) => {
+    test.setTimeout(150_000);
+    faults.allow(/^console: visible text/);
+    await writeTeam(folder);
+    const server = await serve({ home: folder, args: withGateway });
+    page.on('dialog', (dialog) => {
+      faults.add(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('popup', (popup) => faults.add(`popup: ${popup.url()}`));
+    await visit(page, server.url('chat/eden'));
+    const each = 50;
+    for (let first = 0; first < corpus.length; first += each) {
+      // The agent says what it was told.
+      const said = corpus
+        .slice(first, first + each)
+        .join('\n\n')
+        .replaceAll('\u0000', '');
+      await say(page, `되풀이\n\n${said}`);
+      await expect(page.locator('article.bubble')).toHaveCount(2 * (first / each + 1));
+    }
+    await expect(page.locator('article.bubble .state')).toHaveCount(0);
+    await expectWhole(page, server.url('chat/eden'));
+    await page.reload();
+    await expect(page.locator('article.bubble')).toHaveCount((2 * corpus.length) / each);
+    await expectWhole(page, server.url('chat/eden'));
   });
 
   test('T-SEC-1 hostile addresses, searches and palette inputs run nothing', async ({ page, hub, faults }) => {

@@ -1,3 +1,4 @@
+import { composer, withGateway } from './stage/chat.ts';
 import { copySample } from './stage/server.ts';
 import { expect, type Hub, type Page, test as base, visit } from './stage/test.ts';
 
@@ -98,6 +99,22 @@ test('T-KLM 7 is it alive, and is my data safe: no click, one for reasons', asyn
   await readable(page, /정상|주의|문제/, 'main');
   await readable(page, /백업/, 'main');
   expect(hands.cost).toBe(1);
+});
+
+test('T-KLM 8 tell an agent something: m, the words, Enter', async ({ page, serve }) => {
+  const server = await serve({ args: withGateway });
+  await visit(page, server.url());
+  const first = page.locator('main a.tell').first();
+  const agent = await first.getAttribute('data-agent');
+  const hands = new Hands(page);
+  await hands.press('m');
+  await expect(page).toHaveURL(new RegExp(`/ui/chat/${agent}$`));
+  await expect(composer(page)).toBeFocused();
+  await hands.type('무엇을 기다리고 있나요?');
+  await hands.press('Enter');
+  await readable(page, '무엇을 기다리고 있나요?', 'main');
+  expect(hands.cost).toBe(3);
+  await expect(page.locator('article.bubble').last()).not.toHaveClass(/own/);
 });
 
 test('T-KLM 9 what an agent is doing, what waits for it, what comes next: two', async ({ page, hub, hands }) => {

@@ -114,7 +114,7 @@ async function attack(page: Page, origin: string, session: string) {
             }),
         );
       }
-      for (const path of ['ui/ws']) {
+      for (const path of ['ui/ws', 'ui/gateway']) {
         await attempt(
           `socket ${path}`,
           () =>

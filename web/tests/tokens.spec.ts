@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { say } from './stage/chat.ts';
 import { binary, copySample } from './stage/server.ts';
 import { expect, shown, test } from './stage/test.ts';
 
@@ -42,6 +43,7 @@ test('T-SEC-6 tokens of the run occur in no answer, URL, storage, document or lo
   page.on('websocket', (socket) => {
     urls.push(socket.url());
     socket.on('framereceived', ({ payload }) => frames.push(String(payload)));
+    socket.on('framesent', ({ payload }) => frames.push(String(payload)));
   });
 
   // A wrong token, then the right one.
@@ -58,6 +60,12 @@ test('T-SEC-6 tokens of the run occur in no answer, URL, storage, document or lo
     await page.goto(server.url(path));
     await shown(page);
   }
+  // The chat goes to the gateway, whose token the server adds.
+  await page.goto(server.url('chat/eden'));
+  await shown(page);
+  await say(page, '/status');
+  await expect(page.locator('article.bubble').last()).toContainText('Session: agent:eden:main');
+  expect(frames.join('\n')).toContain('chat.send');
   const sample = () =>
     page.evaluate(() =>
       JSON.stringify([

@@ -106,6 +106,10 @@ export const w = words({
   keyEvents: { ko: '이전, 다음 이벤트', en: 'Previous, next event' },
   keyProblems: { ko: '로그의 이전, 다음 문제', en: 'Previous, next problem of the log' },
   keyPause: { ko: '로그 멈춤, 이어 보기', en: 'Pause the log, go on' },
+  keyMessage: {
+    ko: '보이는 에이전트에게 말하기, 대화에 끼어들기',
+    en: 'Message the agent in view, step into a conversation',
+  },
   keyDecide: { ko: '작업의 승인, 거절, 취소', en: 'Approve, reject, undo (a task)' },
   keyDetails: { ko: '자세히 · 원본 JSON', en: 'Details · raw JSON' },
   keyCopy: { ko: '링크 복사 · id 복사', en: 'Copy link · copy id' },
@@ -123,6 +127,7 @@ export const w = words({
     en: (events: number) => (events === 1 ? '1 new event' : `${events} new events`),
   },
   groupGo: { ko: '이동', en: 'Go to' },
+  messageTo: { ko: (name: string) => `${name}에게 말하기`, en: (name: string) => `Message ${name}` },
   groupAgents: { ko: '에이전트', en: 'Agents' },
   groupRecent: { ko: '최근', en: 'Recent' },
   groupTasks: { ko: '열린 작업', en: 'Open tasks' },

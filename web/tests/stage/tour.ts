@@ -48,6 +48,7 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'settings/config',
     'why',
     'why?tab=threads',
+    'chat/eden',
   ];
   for (const { workSessionId, threads } of await everySession(hub)) {
     places.push(`c/${enc(workSessionId)}?cat=all&process=1`, `flow/${enc(workSessionId)}?view=table`);

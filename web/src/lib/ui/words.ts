@@ -42,5 +42,7 @@ export const w = words({
     ko: (done: number, total: number) => `${total}단계 중 ${done}단계 끝남`,
     en: (done: number, total: number) => `${done} of ${total} steps done`,
   },
+  tell: { ko: (name: string) => `${name}에게 말하기`, en: (name: string) => `Message ${name}` },
+  tellShort: { ko: '말하기', en: 'Message' },
   ago: { ko: (age: string) => `${age} 전`, en: (age: string) => `${age} ago` },
 });

@@ -29,15 +29,6 @@ export const w = words({
     ko: '카드는 끌어 옮길 수 없습니다. 작업은 에이전트가 옮깁니다.',
     en: 'Cards cannot be dragged: agents move their tasks.',
   },
-  tellAgent: { ko: '에이전트에게 말하기', en: 'Tell the agent' },
-  tell: { ko: (name: string) => `${name}에게 말하기`, en: (name: string) => `Tell ${name}` },
-  tellText: {
-    ko: '터미널에서 이렇게 말할 수 있습니다.',
-    en: 'In a terminal you can say:',
-  },
-  tellExample: { ko: '이 작업을 먼저 해 주세요', en: 'Do this task first' },
-  copy: { ko: '복사', en: 'Copy' },
-  copied: { ko: '복사했습니다.', en: 'Copied.' },
   upTo: { ko: (seq: string) => `seq ${seq}까지의 상태`, en: (seq: string) => `State up to seq ${seq}` },
   more: { ko: '더 보기', en: 'Show more' },
   boardCut: {
