@@ -107,6 +107,8 @@ ${JSON.stringify({ blockedReason: line, unblockedBy: ['eden', line], unblockedAc
 /** The page is whole, nothing ran, and no element came from a text. */
 async function expectWhole(page: Page, address: RegExp | string) {
   await shown(page);
+  // Messages become Markdown when there is time for it.
+  await expect(page.locator('main article.message .plain')).toHaveCount(0);
   await expect(page).toHaveURL(address);
   await expect(page.getByRole('navigation').first()).toBeVisible();
   await expect(page.getByRole('heading', { level: 1 }).first()).toBeVisible();
@@ -141,7 +143,7 @@ test.describe('T-SEC-1', () => {
   });
 
   test('T-SEC-1 hostile texts run nothing and leave every page whole', async ({ page, serve, folder, faults }) => {
-    test.setTimeout(150_000);
+    test.setTimeout(240_000);
     // The texts themselves are full of what the stage looks for.
     faults.allow(/^console: visible text/);
     await writeHostileHome(folder);
@@ -152,7 +154,18 @@ test.describe('T-SEC-1', () => {
     });
     page.on('popup', (popup) => faults.add(`popup: ${popup.url()}`));
 
-    for (const path of ['', 'c', 'tasks', 'tasks?view=list', 'agents', 'agents/eden', 'agents/agent0', 'health']) {
+    for (const path of [
+      '',
+      'c',
+      'tasks',
+      'tasks?view=list',
+      'tasks?view=deps',
+      'agents',
+      'agents/eden',
+      'agents/agent0',
+      'health',
+    ]) {
+      // prettier-ignore
       await visit(page, server.url(path));
       await expectWhole(page, server.url(path));
     }
@@ -167,6 +180,48 @@ test.describe('T-SEC-1', () => {
         await expectWhole(page, new RegExp(workSessionId));
       }
     }
+
+    // Everything that is shown of one session: all events, its JSON, and an event with the inspector and its JSON.
+    const open = `c/${encodeURIComponent(sessions[0].workSessionId)}`;
+    await move(page, server.url(`${open}?tab=events`));
+    await expect(page.locator('main .talk .events')).toContainText('__pwned');
+    await expectWhole(page, /tab=events/);
+    await move(page, server.url(`${open}?tab=raw`));
+    await expect(page.locator('main .talk .tree .lines')).toContainText('__pwned');
+    await expectWhole(page, /tab=raw/);
+    await move(page, server.url(`${open}?process=1`));
+    await page.locator('main article.message header button').first().click();
+    const inspector = page.getByRole('complementary', { name: '자세히' });
+    await inspector.locator('summary').filter({ hasText: '원본 JSON' }).click();
+    await expect(inspector.locator('.tree .lines')).toContainText('__pwned');
+    await expectWhole(page, /#e\d+$/);
+
+    // Hits in names, titles and texts, with their marks.
+    for (const word of ['pwned', 'script', 'onerror', 'javascript']) {
+      await move(page, server.url(`search?q=${word}`));
+      await expect(page.locator('main mark').first()).toBeVisible();
+      await expectWhole(page, new RegExp(`search\\?q=${word}`));
+    }
+
+    // Names, tasks and sessions in the palette, and what has been opened in the list of recent places.
+    await page.keyboard.press('Escape');
+    await page.locator('main h1').first().focus();
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog');
+    for (const word of ['', 'script', 'svg', 'pwned']) {
+      await palette.getByRole('combobox').fill(word);
+      await expect(
+        palette
+          .getByRole('option')
+          .filter({ hasText: word || /./ })
+          .first(),
+      ).toBeVisible();
+      if (word === 'pwned')
+        await expect(palette.getByRole('option').filter({ hasText: '__pwned' }).nth(3)).toBeVisible();
+      expect(await palette.locator('script, style, iframe, img, form, base, link, svg script').count()).toBe(0);
+    }
+    await page.keyboard.press('Escape');
+    await expectWhole(page, /./);
     const { tasks } = await server.api('tasks?limit=200');
     expect(tasks.length).toBeGreaterThan(50);
     for (const task of tasks.slice(0, 10)) {

@@ -1,7 +1,8 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { conversation, liveState, pair, recorded, recordEvents } from './stage/live.ts';
-import { logFile, Server, textOf, until, writeHome } from './stage/server.ts';
-import { expect, test, visit } from './stage/test.ts';
+import { copySample, logFile, Server, textOf, until, writeHome } from './stage/server.ts';
+import { expect, move, shown, test, visit } from './stage/test.ts';
 
 // What a cut connection, or a server that is away, leaves in the console.
 const cuts = [
@@ -46,6 +47,39 @@ test.describe('T-WS', () => {
     expect(last).toBe(first + 9_999);
     expect(await recorded(page)).toEqual(every(first, last));
     expect((await liveState(page)).reconnects).toBeGreaterThanOrEqual(25);
+
+    // What is shown is what the API says: on the page that was open all the time, and in the list.
+    const { problems, total } = await server.api('problems');
+    await expect(page.locator('main li a[data-row]')).toHaveCount(Math.min(problems.length, 100));
+    if (total > 0) await expect(page.locator('nav .badge').first()).toHaveText(String(total));
+    const { sessions } = await server.api('work-sessions?include=summary&status=ACTIVE,QUIET,ARCHIVED');
+    expect(sessions).toHaveLength(1);
+    await move(page, `${proxy.origin}/ui/c?cat=all`);
+    const row = page.locator('main a[data-row]');
+    await expect(row).toHaveCount(1);
+    await expect(row).toContainText(sessions[0].title);
+    // The last message is that of the last event, in the list and in the thread.
+    const said = sessions[0].lastMessage.text;
+    expect(said).toMatch(/10009/);
+    await row.click();
+    await expect(page.locator('article.message').last()).toContainText(said);
+    await expect(page.getByRole('tab', { name: /이벤트/ })).toContainText(String(sessions[0].totals.eventCount));
+  });
+
+  test('T-WS a page that is left listens no more', async ({ page, hub }) => {
+    await visit(page, hub.url('agents'));
+    await recordEvents(page);
+    const listeners = () => page.evaluate(() => (window as any).__live.listeners as number);
+    const visits = async () => {
+      for (const name of [/^대화/, /^작업/, /^지금/, /^에이전트/]) {
+        await page.getByRole('navigation').getByRole('link', { name }).first().click();
+        await shown(page);
+      }
+    };
+    await visits();
+    const before = await listeners();
+    for (let round = 0; round < 3; round++) await visits();
+    expect(await listeners()).toBe(before);
   });
 
   test('T-WS a half-open connection is noticed and loses nothing', async ({ page, serve, relay, folder, faults }) => {
@@ -131,6 +165,56 @@ test.describe('T-WS', () => {
     expect(await recorded(page)).toEqual(every(first, first + 4));
   });
 
+  test('T-WS a file that changes changes what is shown', async ({ page, serve, folder }) => {
+    await copySample(folder);
+    const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
+    const { id, agentId, description } = await runningTask(server);
+    const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
+    await visit(page, server.url('tasks'));
+    await recordEvents(page);
+    await expect.poll(async () => (await liveState(page)).state).toBe('live');
+    const title = description.split('\n')[0]!;
+    await expect(page.locator('main').getByText(title).first()).toBeVisible();
+    const change = async (from: string, to: string) =>
+      writeFile(file, (await readFile(file, 'utf8')).replaceAll(from, to));
+    // Each change is found, not only the first one after an answer.
+    await change(title, '바뀐 제목 하나');
+    await expect(page.locator('main').getByText('바뀐 제목 하나').first()).toBeVisible();
+    await change('바뀐 제목 하나', '바뀐 제목 둘');
+    await expect(page.locator('main').getByText('바뀐 제목 둘').first()).toBeVisible();
+    await expect(page.locator('main').getByText(title)).toHaveCount(0);
+  });
+
+  test('T-WS a file that changes while the connection is away changes what is shown', async ({
+    page,
+    serve,
+    relay,
+    folder,
+    faults,
+  }) => {
+    faults.allow(...cuts);
+    await copySample(folder);
+    const server = await serve({ home: folder, args: ['--follow', '--clock', '2026-02-20T12:00:00Z'] });
+    const proxy = await relay(server.port);
+    const { id, agentId, description } = await runningTask(server);
+    const file = join(folder, `workspace-${agentId}`, 'tasks', `${id}.md`);
+    const title = description.split('\n')[0]!;
+    await visit(page, `${proxy.origin}/ui/tasks`);
+    await expect(page.locator('main').getByText(title).first()).toBeVisible();
+    await recordEvents(page);
+    await expect.poll(async () => (await liveState(page)).state).toBe('live');
+    proxy.refusing = true;
+    proxy.cut();
+    await expect.poll(async () => (await liveState(page)).state).not.toBe('live');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll(title, '그사이 바뀐 제목'));
+    await until(
+      async () => JSON.stringify(await server.api('tasks?open=true&limit=200')).includes('그사이'),
+      'the change',
+    );
+    proxy.refusing = false;
+    await expect(page.locator('main').getByText('그사이 바뀐 제목').first()).toBeVisible({ timeout: 40_000 });
+  });
+
   for (const { code, reason, times } of [
     { code: 1013, reason: 'too slow', times: 1 },
     { code: 1013, reason: 'too slow', times: 4 },
@@ -193,4 +277,15 @@ test.describe('T-WS', () => {
 async function lastOf(server: Server, seq: number): Promise<number> {
   await until(async () => (await server.head()) >= seq, `seq ${seq}`, 30_000);
   return await server.head();
+}
+
+/** A task that an agent works on, once the files have been read. */
+async function runningTask(server: Server): Promise<{ id: string; agentId: string; description: string }> {
+  let found: any;
+  await until(async () => {
+    const { tasks } = await server.api('tasks?open=true&limit=200');
+    found = tasks.find(({ status }: { status: string }) => status === 'in_progress');
+    return found !== undefined;
+  }, 'a running task');
+  return found;
 }

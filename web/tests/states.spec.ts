@@ -1,6 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { conversation, pair } from './stage/live.ts';
-import { copySample, logFile, textOf, writeHome } from './stage/server.ts';
+import { copySample, logFile, textOf, until, writeHome } from './stage/server.ts';
 import { expect, type Page, shown, test, visit } from './stage/test.ts';
 
 /** Answers a path of the API with a problem until `times` is used up. */
@@ -47,8 +47,8 @@ test('T-STATE nothing ever: each page says what would be here', async ({ page, s
     ['c', /아직|없습니다/],
     ['tasks', /아직|없습니다/],
     ['agents', /아직|없습니다/],
-    ['search', /./],
-    ['health', /./],
+    ['search', /찾는 법/],
+    ['health', /이벤트 0개/],
   ] as const) {
     await visit(page, server.url(path));
     await expect(page.locator('main')).toContainText(text);
@@ -123,13 +123,14 @@ for (const [status, code] of [
 ] as const) {
   test(`T-STATE ${status} ${code}: a sentence, the server's hint, and another try`, async ({ page, hub, faults }) => {
     faults.allow(failed);
-    await refuse(page, sessions, status, { error: 'No space', code, hint: 'free some space' }, {}, 1);
+    await refuse(page, sessions, status, { error: 'No space', code, hint: 'free some space' });
     await page.goto(hub.url('c'));
     const alert = page.locator('main').getByRole('alert').first();
     await expect(alert).toBeVisible();
     await alert.locator('summary').click();
     await expect(alert).toContainText('free some space');
     await expect(alert).toContainText(code);
+    await page.unroute(sessions);
     await alert.getByRole('button', { name: /다시/ }).click();
     await expect(page.locator('main a[data-row]').first()).toBeVisible();
   });
@@ -180,8 +181,96 @@ test('T-STATE follow mode and a log with lines that cannot be read have their pa
   await writeHome(folder, pair, conversation(0, 6));
   await appendFile(logFile(folder), '{"broken\n');
   const server = await serve({ home: folder, args: ['--follow'] });
+  await until(async () => (await server.api('status')).badLines === 1, 'the line that cannot be read');
   for (const path of ['', 'c', 'tasks', 'agents', 'health']) await visit(page, server.url(path));
-  await expect(page.locator('main')).toContainText(/1/);
+  const fact = page.locator('main .fact').filter({ hasText: '읽지 못한 줄' });
+  await expect(fact.locator('dd')).toHaveText(/^\s*1\s*$/);
+});
+
+test('T-STATE a parked projection is said on every page, also in the past, and leads to the health page', async ({
+  page,
+  hub,
+}) => {
+  const parked = {
+    kind: 'not_ready',
+    severity: 'error',
+    id: 'not_ready projection_parked',
+    code: 'projection_parked',
+    reason: 'Projection tasks is parked',
+    refs: {},
+    fields: { hint: 'openclawd projections resume tasks' },
+    actions: [],
+  };
+  let stands = true;
+  await page.route(/\/ui\/api\/problems\?/, async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    // It is the server's own state: what the past had for problems does not tell it.
+    if (stands && !route.request().url().includes('as_of')) {
+      Object.assign(body, { problems: [{ ...body.problems[0], ...parked }, ...body.problems], total: body.total + 1 });
+    }
+    await route.fulfill({ response: answer, json: body, headers: { ...answer.headers(), etag: '' } });
+  });
+  const bar = page.getByRole('alert').filter({ hasText: '로그를 읽는 표 하나가 멈췄습니다.' });
+  for (const path of ['', 'c', 'tasks', 'agents', 'search', 'health', 'c?as_of=300', 'agents?as_of=300']) {
+    await visit(page, hub.url(path));
+    await expect(bar).toHaveCount(1);
+  }
+  // The count is that of the time that is shown.
+  const { total } = await hub.api('problems?as_of=300&limit=1');
+  const badge = page.locator('nav .badge').first();
+  if (total > 0) await expect(badge).toHaveText(String(total));
+  else await expect(badge).toHaveCount(0);
+  await page.getByRole('button', { name: '지금으로' }).first().click();
+  await expect(badge).toHaveText(String((await hub.api('problems?limit=1')).total + 1));
+  await bar.getByRole('link').click();
+  await expect(page).toHaveURL(/\/ui\/health/);
+  stands = false;
+  await page.reload();
+  await shown(page);
+  await expect(bar).toHaveCount(0);
+});
+
+test('T-STATE problems that cannot be known are no problems that are not there', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  await refuse(page, /\/ui\/api\/problems\?/, 500, { error: 'x', code: 'corrupt' });
+  await visit(page, hub.url('agents'));
+  await expect(page.getByRole('alert').filter({ hasText: 'corrupt' })).toBeVisible();
+});
+
+test('T-STATE 409: what has changed meanwhile is said, and nothing is overwritten', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  await refuse(page, /\/category$/, 409, { error: 'It has changed', code: 'conflict', hint: 'look again' }, {}, 1);
+  const { sessions: all } = await hub.api('work-sessions?limit=1');
+  await visit(page, hub.url(`c/${encodeURIComponent(all[0].workSessionId)}`));
+  const category = page.locator('.category').last();
+  await category.getByRole('button', { name: '바꾸기' }).click();
+  let sent = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') sent++;
+  });
+  // The keys of a list choose; the button decides.
+  const list = category.getByRole('combobox');
+  await list.focus();
+  const before = await list.inputValue();
+  await page.keyboard.press(before === 'engineering_build' ? 'ArrowDown' : 'ArrowUp');
+  await expect(list).not.toHaveValue(before);
+  expect(sent).toBe(0);
+  await category.getByRole('button', { name: '이 범주로' }).click();
+  await expect(category.getByRole('alert')).toContainText('그 사이에 바뀌었습니다.');
+  expect(sent).toBe(1);
+  await expect(list).toBeEnabled();
+});
+
+test('T-STATE 421: a name that the server does not know is said with what to do', async ({ page, hub, faults }) => {
+  faults.allow(failed);
+  const hint = 'allow it with --allow-host';
+  await refuse(page, sessions, 421, { error: 'x', code: 'unknown_host', hint });
+  await page.goto(hub.url('c'));
+  const alert = page.locator('main').getByRole('alert').first();
+  await expect(alert).toContainText('서버가 이 호스트 이름을 모릅니다.');
+  await alert.locator('summary').click();
+  await expect(alert).toContainText(hint);
 });
 
 test('T-STATE a server that cannot be reached at the start is waited for', async ({ page, hub, faults }) => {

@@ -35,6 +35,32 @@ test('T-SUB a deep link, a link of the page, Back and reload behind the proxy', 
   await expect(page).toHaveURL(url);
 });
 
+test('T-SUB by a name, where browsers give a page less than on the machine itself', async ({ page, serve, faults }) => {
+  faults.allow(/^request: (http|ws):\/\/evil\.test:/, /Cross-Origin-Opener-Policy header has been ignored/);
+  const server = await serve({
+    args: ['--clock', fixedTime, '--allow-host', 'evil.test'],
+    env: { TASK_MONITOR_WRITE_TOKEN: 'a-token-of-enough-characters-0123456789' },
+  });
+  await page.goto(`http://evil.test:${server.port}/ui/agents`);
+  await page.getByLabel('토큰').fill('a-token-of-enough-characters-0123456789');
+  await page.keyboard.press('Enter');
+  await shown(page);
+  expect(await page.evaluate(() => isSecureContext)).toBe(false);
+  await expect(page.getByRole('button', { name: /실시간/ })).toBeVisible();
+  await page.getByRole('link', { name: '대화', exact: true }).first().click();
+  await expect(page).toHaveURL(/\/ui\/c$/);
+  await page.locator('main a[data-row]').first().click();
+  await expect(page).toHaveURL(/\/ui\/c\/ws/);
+  await page.goBack();
+  await expect(page).toHaveURL(/\/ui\/c$/);
+  await page.keyboard.press('y');
+  await expect(page.getByText('링크를 복사했습니다.')).toBeVisible();
+  // What was copied is what is pasted.
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').press('Control+v');
+  await expect(page.getByRole('dialog').getByRole('combobox')).toHaveValue(page.url());
+});
+
 test('T-SUB on IPv6', async ({ page, serve }) => {
   const server = await serve({ host: '[::1]', args: ['--clock', fixedTime] });
   await visit(page, server.url());

@@ -40,6 +40,13 @@ test('T-UPGRADE an old tab says that there is a new version, stays usable, and l
   // A page whose code this tab has not loaded is not there any more: the tab says so instead of staying empty.
   await page.getByRole('link', { name: '에이전트', exact: true }).first().click();
   await expect(page.locator('main')).toContainText('화면을 불러오지 못했습니다');
+  // A page that is loaded stays usable, however it is come to.
+  await page.goBack();
+  await expect(page.getByRole('heading', { level: 1, name: '지금' })).toBeVisible();
+  await expect(page.locator('main')).not.toContainText('화면을 불러오지 못했습니다');
+  await shown(page);
+  await page.getByRole('link', { name: '에이전트', exact: true }).first().click();
+  await expect(page.locator('main')).toContainText('화면을 불러오지 못했습니다');
   await expect(bar).toBeVisible({ timeout: 30_000 });
   await bar.getByRole('button', { name: '새로 고침' }).click();
   await shown(page);

@@ -35,6 +35,10 @@ export const w = words({
   nothingRuns: { ko: '아무것도 다시 실행되지 않습니다.', en: 'Nothing is executed again.' },
   toNow: { ko: '지금으로', en: 'Back to now' },
   newVersion: { ko: '새 버전이 있습니다.', en: 'There is a new version.' },
+  problemsUnknown: {
+    ko: '문제가 있는지 서버가 말하지 못합니다.',
+    en: 'The server cannot say whether there are problems.',
+  },
   seeHealth: { ko: '상태 보기', en: 'See health' },
   reload: { ko: '새로 고침', en: 'Reload' },
   restored: {

@@ -6,7 +6,8 @@ import { observers } from './api/client';
  */
 class Clock {
   #offset = 0;
-  #stands = false;
+  /** The time at which it stands; null while it goes. */
+  stood: number | null = $state(null);
   now: number = $state(Date.now());
   /** Once a second, for things that run. */
   second: number = $state(Date.now());
@@ -28,12 +29,12 @@ class Clock {
 
   #tick(): void {
     this.second = Date.now() + this.#offset;
-    if (!this.#stands && Math.abs(this.second - this.now) >= 10_000) this.now = this.second;
+    if (this.stood === null && Math.abs(this.second - this.now) >= 10_000) this.now = this.second;
   }
 
   /** Lets `now` stand at a time of the past; null lets it go again. */
   stand(at: number | null): void {
-    this.#stands = at !== null;
+    this.stood = at;
     this.now = at ?? this.second;
   }
 

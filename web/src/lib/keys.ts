@@ -25,6 +25,10 @@ export function claimKeys(keys: Claim['keys']): () => void {
   return () => void claims.splice(claims.indexOf(claim), 1);
 }
 
+/** Whether a key belongs to the browser or the system: Alt-Left is Back. */
+export const isModified = (event: KeyboardEvent): boolean =>
+  event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;
+
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)

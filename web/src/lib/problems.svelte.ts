@@ -1,44 +1,42 @@
-import { Building, read } from './api/client';
+import type { ApiError } from './api/client';
 import type { Stuck } from './i18n/problems';
-import { live } from './live/live.svelte';
+import { query, type Query } from './query.svelte';
 import { router } from './router.svelte';
 
-/** Shortest time between two requests of the count. */
-const pauseMs = 4000;
+type Count = Query<'/api/problems'>;
+const asked = { query: { limit: 1 } };
 
 /** Number of problems, for the navigation and the tab's title, and why the server is not ready, which every page says. */
 class Problems {
-  total = $state(0);
-  notReady: Stuck | null = $state.raw(null);
-  #askedAt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #now: Count | null = $state.raw(null);
+  #past: Count | null = $state.raw(null);
+
+  /** At the point in time that is shown; 0 while it is not known. */
+  get total(): number {
+    return (router.asOf === null ? this.#now : this.#past)?.data?.total ?? 0;
+  }
+
+  /** The server's own state is that of now, whatever is shown. Reasons of the server come first. */
+  get notReady(): Stuck | null {
+    return this.#now?.data?.problems.find(({ kind }) => kind === 'not_ready') ?? null;
+  }
+
+  /** Why nothing is known of problems, if the server answers and cannot say. */
+  get error(): ApiError | null {
+    const error = this.#now?.error ?? null;
+    return error && error.status >= 500 && error.code !== 'busy' ? error : null;
+  }
 
   start(): void {
-    void this.#read();
-    live.onStale((keys) => {
-      if (keys === 'all' || keys.has('problems') || keys.has('sessions')) this.#later();
+    $effect.root(() => {
+      this.#now = query('/api/problems', () => asked, {
+        keys: ['problems', 'sessions'],
+        slowestMs: 4000,
+        now: true,
+        everyMs: 60_000,
+      });
+      this.#past = query('/api/problems', () => (router.asOf === null ? null : asked));
     });
-    setInterval(() => this.#later(), 60_000);
-  }
-
-  #later(): void {
-    this.#timer ??= setTimeout(() => void this.#read(), Math.max(200, this.#askedAt + pauseMs - Date.now()));
-  }
-
-  async #read(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#askedAt = Date.now();
-    if (document.hidden && this.total > 0) return;
-    try {
-      const answer = await read('/api/problems', { query: { limit: 1 }, asOf: router.asOf });
-      if (answer instanceof Building) return;
-      this.total = answer.data.total;
-      // Reasons of the server come first.
-      this.notReady = answer.data.problems.find(({ kind }) => kind === 'not_ready') ?? null;
-    } catch {
-      // The count stays until the next answer.
-    }
   }
 }
 

@@ -25,6 +25,8 @@ export interface QueryOptions {
   slowestMs?: number;
   /** False for what the log does not contain: in the past nothing is asked and the error is `no_past`. */
   past?: boolean;
+  /** Asks for what the server says of itself: always now, and without waiting for an event that it may be unable to reach. */
+  now?: boolean;
   /** Asks again after this time, for what no frame announces. */
   everyMs?: number;
 }
@@ -58,6 +60,10 @@ export class Query<P extends ReadPath> {
   /** Time at which a stale answer is asked for again; null if that is not planned. */
   #dueAt: number | null = null;
   #wantedSeq = 0;
+  /** Whether something that has no seq, as a file, has changed since the last request was sent. */
+  #touched = false;
+  /** Whether it goes on after the login. */
+  #lockedOut = false;
   #askedAt = 0;
   #pause = shortestMs;
 
@@ -77,6 +83,7 @@ export class Query<P extends ReadPath> {
     this.#parameters = parameters;
     this.#asOf = asOf;
     this.#wantedSeq = 0;
+    this.#touched = false;
     if (url === '') {
       this.data = undefined;
       return;
@@ -99,11 +106,13 @@ export class Query<P extends ReadPath> {
     if (this.#url !== '') void this.#ask();
   }
 
-  /** Asks again when the coalescing allows it, for an answer that reflects seq. */
-  stale(seq: number): void {
-    if (this.#url === '' || this.#asOf !== null || seq <= this.seq) return;
+  /** Asks again when the coalescing allows it, for an answer that reflects seq; if `touched`, whatever seq the present one reflects. */
+  stale(seq: number, touched = false): void {
+    if (this.#url === '' || this.#asOf !== null || (seq <= this.seq && !touched)) return;
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
-    if (this.loading || this.retryAt !== null) return;
+    this.#touched ||= touched;
+    // Whatever ends these looks at both again.
+    if (this.loading || this.retryAt !== null || this.#lockedOut) return;
     this.#later();
   }
 
@@ -119,16 +128,21 @@ export class Query<P extends ReadPath> {
     this.#timer = setTimeout(() => {
       this.#dueAt = null;
       this.#pause = Math.min(this.#pause * 2, Math.max(shortestMs, this.#options.slowestMs ?? shortestMs));
-      if (document.hidden) document.addEventListener('visibilitychange', this.#shown, { once: true });
-      else void this.#ask();
+      this.#askVisible();
     }, dueAt - now);
+  }
+
+  /** Asks now, or when the tab is shown again. */
+  #askVisible(): void {
+    if (document.hidden) document.addEventListener('visibilitychange', this.#shown, { once: true });
+    else void this.#ask();
   }
 
   #shown = (): void => void this.#ask();
 
-  listen(keys: ReadonlySet<Key> | 'all', seq: number): void {
+  listen(keys: ReadonlySet<Key> | 'all', seq: number, touched = false): void {
     const own = typeof this.#options.keys === 'function' ? this.#options.keys() : this.#options.keys;
-    if (own && (keys === 'all' || own.some((key) => keys.has(key)))) this.stale(seq);
+    if (own && (keys === 'all' || own.some((key) => keys.has(key)))) this.stale(seq, touched);
   }
 
   async #ask(): Promise<void> {
@@ -139,11 +153,14 @@ export class Query<P extends ReadPath> {
     this.loading = true;
     this.retryAt = null;
     this.#askedAt = Date.now();
+    // What comes while the request is on its way may not be in its answer.
+    const wanted = this.#wantedSeq;
+    this.#touched = false;
     try {
       const result = await read(this.#path, {
         ...(this.#parameters as object),
         asOf: this.#asOf,
-        minSeq: this.#wantedSeq > this.seq ? this.#wantedSeq : undefined,
+        minSeq: wanted > this.seq && !this.#options.now ? wanted : undefined,
         signal: abort.signal,
       });
       if (abort.signal.aborted) return;
@@ -152,28 +169,37 @@ export class Query<P extends ReadPath> {
         this.#again(result.retryAfterMs);
       } else {
         this.data = result.data;
-        this.seq = Math.max(result.seq, this.#wantedSeq);
+        this.seq = Math.max(result.seq, wanted);
         this.error = null;
         this.building = null;
       }
     } catch (error) {
       if (abort.signal.aborted) return;
-      this.#failed(error instanceof ApiError ? error : new ApiError('internal', 0, String(error)));
+      this.#failed(error instanceof ApiError ? error : new ApiError('internal', 0, String(error)), wanted);
     } finally {
       if (this.#abort === abort) this.loading = false;
     }
-    if (url !== this.#url || this.retryAt !== null) return;
-    if (this.#wantedSeq > this.seq) this.#later();
-    else if (this.#options.everyMs) this.#timer = setTimeout(() => this.refresh(), this.#options.everyMs);
+    if (url !== this.#url || this.retryAt !== null || this.#lockedOut) return;
+    if (this.#wantedSeq > this.seq || this.#touched) this.#later();
+    else if (this.#options.everyMs) this.#timer = setTimeout(() => this.#askVisible(), this.#options.everyMs);
   }
 
-  #failed(error: ApiError): void {
+  #failed(error: ApiError, wanted: number): void {
     this.building = null;
     this.error = error;
     // A tab that asks at the wrong moment goes on by itself; other errors want a change.
     if (error.status === 503 || error.code === 'unreachable') this.#again(error.details.retryAfterMs ?? 3000);
-    else if (error.status === 401) void session.require().then(() => this.refresh());
-    else this.#wantedSeq = 0;
+    else if (error.status === 401) this.#awaitLogin();
+    else if (this.#wantedSeq === wanted) this.#wantedSeq = 0;
+  }
+
+  #awaitLogin(): void {
+    if (this.#lockedOut) return;
+    this.#lockedOut = true;
+    void session.require().then(() => {
+      this.#lockedOut = false;
+      this.refresh();
+    });
   }
 
   #again(ms: number): void {
@@ -215,12 +241,12 @@ export function query<P extends ReadPath, const A extends Parameters<P> = Parame
   const made = new Query<P>(path, options);
   $effect.pre(() => {
     const asked = parameters();
-    const asOf = router.asOf;
+    const asOf = options.now ? null : router.asOf;
     if (!session.known || !session.mayRead) return;
     untrack(() => made.change(asked, asOf));
   });
   $effect(() => {
-    const leave = live.onStale((keys, seq) => made.listen(keys, seq));
+    const leave = live.onStale((keys, seq, touched) => made.listen(keys, seq, touched));
     return () => {
       leave();
       made.end();

@@ -8,6 +8,9 @@ export type QueryChange = Record<string, string | string[] | number | undefined>
 /** Scroll positions and other small things by history entry; they survive a reload, not the tab. */
 const entryKey = () => (history.state as { key?: string } | null)?.key ?? 'first';
 
+/** A key that no other entry of the tab has. Not randomUUID: without TLS browsers have it on the machine itself only. */
+const newKey = () => crypto.getRandomValues(new Uint32Array(3)).join('-');
+
 /**
  * The URL is the state of the page: path, filters, open item, tab and point in time. Changing a filter replaces the history entry, opening
  * something pushes one.
@@ -75,7 +78,7 @@ class Router {
   }
 
   openUrl(href: string): void {
-    history.pushState({ key: crypto.randomUUID() }, '', href);
+    history.pushState({ key: newKey() }, '', href);
     const place = this.#current();
     const same = place.path.join('/') === this.place.path.join('/');
     this.returning = false;

@@ -1,4 +1,4 @@
-import { claimKeys } from './keys';
+import { claimKeys, isModified } from './keys';
 
 /**
  * Keys for a list whose rows contain one focusable element marked `data-row`: j and k (or the arrows inside the list) move the focus, Home and End
@@ -25,7 +25,7 @@ export function rowKeys() {
     };
     const inside = (event: KeyboardEvent) => {
       const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
-      if (step === undefined || event.defaultPrevented || index(rows()) < 0) return;
+      if (step === undefined || event.defaultPrevented || isModified(event) || index(rows()) < 0) return;
       event.preventDefault();
       move(step);
     };

@@ -33,7 +33,8 @@ class Session {
   /** The login sheet is open; what was wanted goes on after it. */
   wanted = $state(false);
   error: ApiError | null = $state.raw(null);
-  #waiting: (() => void)[] = [];
+  /** Those who wait for the login have one promise together. */
+  #login: { done: Promise<void>; resolve: () => void } | null = null;
 
   get mayRead(): boolean {
     return this.info.role !== 'none';
@@ -71,7 +72,8 @@ class Session {
     this.known = true;
     this.wanted = false;
     answers.clear();
-    this.#waiting.splice(0).forEach((go) => go());
+    this.#login?.resolve();
+    this.#login = null;
   }
 
   async logOut(): Promise<void> {
@@ -85,7 +87,11 @@ class Session {
   require(): Promise<void> {
     if (!this.wanted) void this.refresh().catch(() => {});
     this.wanted = true;
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#login) return this.#login.done;
+    let resolve = () => {};
+    const done = new Promise<void>((go) => (resolve = go));
+    this.#login = { done, resolve };
+    return done;
   }
 }
 

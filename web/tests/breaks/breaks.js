@@ -55,8 +55,8 @@ export const breaks = [
     edits: [
       [
         'pages/conversations/Body.svelte',
-        'link.textContent = part.ref.title || part.ref.id;',
-        'link.textContent = part.ref.id;',
+        'link.append(named(part.ref.title || part.ref.id));',
+        'link.append(named(part.ref.id));',
       ],
     ],
     test: 'T-D2 .*\\(ko\\)',
@@ -68,7 +68,7 @@ export const breaks = [
     edits: [
       [
         'pages/conversations/Body.svelte',
-        'element.textContent = shown ? `@${shown}` : `@${t(w.unknownPerson)} …${userId.slice(-4)}`;',
+        "element.append('@', shown ? named(shown) : `${t(w.unknownPerson)} …${userId.slice(-4)}`);",
         'element.textContent = `<@${userId}>`;',
       ],
     ],

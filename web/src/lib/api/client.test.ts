@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { errorSentence, errors } from '../i18n/codes';
-import { ApiError, Building, answers, read, urlOf, write, type ErrorCode } from './client';
+import { ApiError, Building, answers, read, readBuilt, urlOf, write, type ErrorCode } from './client';
 
 let requests: Request[] = [];
 let answer: () => Response = () => Response.json({});
@@ -62,6 +62,46 @@ it('says that a snapshot is being built', async () => {
   const result = await read('/api/tasks', { asOf: 3 });
   expect(result).toBeInstanceOf(Building);
   expect(result).toMatchObject({ progress: { done: 10, total: 50, before: 1 }, retryAfterMs: 2000 });
+});
+
+it('waits until a snapshot is made', async () => {
+  vi.useFakeTimers();
+  let left = 3;
+  answer = () =>
+    left-- > 0
+      ? Response.json({ done: 1, total: 5, before: 0 }, { status: 202, headers: { 'Retry-After': '2' } })
+      : Response.json({ tasks: [] }, { headers: { 'X-As-Of-Seq': '3' } });
+  const done = readBuilt('/api/tasks', { asOf: 3 });
+  await vi.advanceTimersByTimeAsync(5900);
+  expect(requests).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await done).toMatchObject({ data: { tasks: [] }, seq: 3 });
+  vi.useRealTimers();
+});
+
+it('waits no longer for a snapshot that is not wanted any more', async () => {
+  vi.useFakeTimers();
+  answer = () => Response.json({ done: 1, total: 5, before: 0 }, { status: 202, headers: { 'Retry-After': '2' } });
+  const abort = new AbortController();
+  const done = readBuilt('/api/tasks', { asOf: 3, signal: abort.signal }).catch((error: Error) => error.name);
+  await vi.advanceTimersByTimeAsync(100);
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await done).toBe('AbortError');
+  expect(requests).toHaveLength(1);
+  vi.useRealTimers();
+});
+
+it('keeps no further pages of a list, and not more than some characters of all answers', async () => {
+  answer = () => Response.json({ text: 'x'.repeat(1_000_000) }, { headers: { 'X-As-Of-Seq': '3' } });
+  const key = (query: object) => urlOf('/api/events', { query: query as Record<string, unknown> }).href;
+  for (const query of [{ before: 5 }, { after: 5 }, { cursor: 'c' }]) {
+    await read('/api/events', { query });
+    expect(answers.get(key(query))).toBeUndefined();
+  }
+  for (let limit = 1; limit <= 10; limit++) await read('/api/events', { query: { limit } });
+  const kept = [...Array(10).keys()].filter((index) => answers.get(key({ limit: index + 1 })));
+  expect(kept).toEqual([5, 6, 7, 8, 9]);
 });
 
 it('gives the parts of a problem', async () => {

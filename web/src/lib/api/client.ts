@@ -73,8 +73,11 @@ export interface Result<A> {
 
 /** Answers by URL, to send their ETag and to show a page at once when it is opened again. The least recently used is dropped. */
 class Answers {
-  #kept = new Map<string, { etag: string | null; result: Result<unknown> }>();
+  #kept = new Map<string, { etag: string | null; result: Result<unknown>; size: number }>();
   #capacity = 300;
+  /** Characters of all, and how many there may be: answers can be large. */
+  #size = 0;
+  #largest = 6_000_000;
 
   get(url: string) {
     const found = this.#kept.get(url);
@@ -85,18 +88,28 @@ class Answers {
     return found;
   }
 
-  put(url: string, etag: string | null, result: Result<unknown>) {
+  put(url: string, etag: string | null, result: Result<unknown>, size: number) {
+    this.#drop(url);
+    this.#kept.set(url, { etag, result, size });
+    this.#size += size;
+    while (this.#kept.size > this.#capacity || this.#size > this.#largest) this.#drop(this.#kept.keys().next().value!);
+  }
+
+  #drop(url: string) {
+    this.#size -= this.#kept.get(url)?.size ?? 0;
     this.#kept.delete(url);
-    this.#kept.set(url, { etag, result });
-    if (this.#kept.size > this.#capacity) this.#kept.delete(this.#kept.keys().next().value!);
   }
 
   clear() {
     this.#kept.clear();
+    this.#size = 0;
   }
 }
 
 export const answers = new Answers();
+
+/** Whether an answer may be asked for again: further pages of a list belong to a moment, and whoever shows them has them. */
+const isKept = ({ searchParams }: URL) => !['before', 'after', 'cursor'].some((name) => searchParams.has(name));
 
 /** Called with each answer: the build hash in its header and the server's clock. */
 export const observers = new Set<(answer: { hash: string | null; date: number | null }) => void>();
@@ -141,17 +154,28 @@ export async function read<P extends ReadPath>(
   });
   if (response.status === 304 && kept) {
     const result = { ...kept.result, seq: seqOf(response) ?? kept.result.seq };
-    answers.put(key, kept.etag, result);
+    answers.put(key, kept.etag, result, kept.size);
     return result as Result<Answer<P>>;
   }
-  const body = await bodyOf(response, `GET ${url.pathname}${url.search}`);
+  const text = await response.text();
+  const body = bodyOf(response, text, `GET ${url.pathname}${url.search}`);
   if (response.status === 202) {
     const { done, total, before } = body as Schemas['Building'];
     return new Building({ done, total, before }, retryAfter(response) ?? 1000);
   }
   const result = { data: body as Answer<P>, seq: seqOf(response) ?? 0 };
-  answers.put(key, response.headers.get('ETag'), result);
+  if (isKept(url)) answers.put(key, response.headers.get('ETag'), result, text.length);
   return result;
+}
+
+/** Reads a path, and waits while the snapshot of its point in time is made. Throws ApiError, and AbortError when the signal ends it. */
+export async function readBuilt<P extends ReadPath>(path: P, options: ReadOptions = {}): Promise<Result<Answer<P>>> {
+  for (;;) {
+    const result = await read(path, options);
+    if (!(result instanceof Building)) return result;
+    await new Promise((resume) => setTimeout(resume, result.retryAfterMs));
+    options.signal?.throwIfAborted();
+  }
 }
 
 /** Sends a change. The header marks requests of this page: other sites cannot set it. */
@@ -168,7 +192,8 @@ export async function write<A = unknown>(
     body: body === undefined ? undefined : JSON.stringify(body),
     cache: 'no-store',
   });
-  return { data: (await bodyOf(response, `${method} ${url.pathname}`)) as A, seq: seqOf(response) ?? 0 };
+  const answer = bodyOf(response, await response.text(), `${method} ${url.pathname}`);
+  return { data: answer as A, seq: seqOf(response) ?? 0 };
 }
 
 async function send(url: URL, init: RequestInit): Promise<Response> {
@@ -181,16 +206,20 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
       request: `${init.method ?? 'GET'} ${url.pathname}${url.search}`,
     });
   }
-  const date = Date.parse(response.headers.get('Date') ?? '');
-  for (const observe of observers) {
-    observe({ hash: response.headers.get('X-Openclawd-Ui'), date: Number.isNaN(date) ? null : date });
-  }
+  observe(response);
   return response;
 }
 
+/** Tells the observers of an answer. */
+export function observe({ headers }: Response): void {
+  const date = Date.parse(headers.get('Date') ?? '');
+  for (const look of observers) {
+    look({ hash: headers.get('X-Openclawd-Ui'), date: Number.isNaN(date) ? null : date });
+  }
+}
+
 /** The JSON of an answer, or throws ApiError if the answer is a problem. */
-async function bodyOf(response: Response, request: string): Promise<unknown> {
-  const text = await response.text();
+function bodyOf(response: Response, text: string, request: string): unknown {
   let body: unknown;
   try {
     body = text === '' ? null : JSON.parse(text);

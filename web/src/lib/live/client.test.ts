@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LiveClient, maxReplay, probeAfterMs, type Event, type Frame, type Socket } from './client';
+import { lateMs, LiveClient, maxReplay, probeAfterMs, type Event, type Frame, type Socket } from './client';
 
 /** A log, a clock and the sockets that were opened: everything outside of the client. */
 class World {
@@ -83,11 +83,12 @@ let client: LiveClient;
 let seen: number[];
 let refreshed: number[];
 let restored: number[];
+let reconnected: number[];
 let hints: Frame[];
 
 beforeEach(() => {
   world = new World();
-  [seen, refreshed, restored, hints] = [[], [], [], []];
+  [seen, refreshed, restored, reconnected, hints] = [[], [], [], [], []];
   client = new LiveClient(
     { open: world.open, head: world.headOf, now: () => world.time, random: () => world.dice, after: world.after },
     {
@@ -95,6 +96,7 @@ beforeEach(() => {
       hint: (frame) => hints.push(frame),
       refresh: (seq) => refreshed.push(seq),
       restored: (head) => restored.push(head),
+      reconnected: (seq) => reconnected.push(seq),
       changed: () => {},
     },
   );
@@ -151,6 +153,7 @@ describe('events', () => {
     }
     expect(seen).toEqual(Array.from({ length: next - 1 }, (_, i) => i + 1));
     expect(refreshed).toEqual([0]);
+    expect(reconnected).toHaveLength(50);
   });
 
   it('of an old socket are not heard after a new one was opened', async () => {
@@ -170,6 +173,16 @@ describe('events', () => {
 });
 
 describe('reconnecting', () => {
+  it('says so, because hints of the time between are lost', async () => {
+    connect(5);
+    expect(reconnected).toEqual([]);
+    world.last.drop();
+    await world.pass(1000);
+    expect(reconnected).toEqual([]);
+    world.last.connected();
+    expect(reconnected).toEqual([5]);
+  });
+
   it('waits twice as long after each failure, up to 30 seconds', async () => {
     connect(1);
     world.last.drop();
@@ -288,10 +301,20 @@ describe('silence', () => {
   it('is a dead connection when the log went on', async () => {
     connect(10);
     world.head = 12;
-    await world.pass(probeAfterMs + 10);
+    await world.pass(probeAfterMs + lateMs + 10);
     expect(world.sockets[0]!.closed).toBe(true);
     await world.pass(1000);
     expect(world.last.since).toBe(10);
+  });
+
+  it('is no fault when the frame of an event is on its way', async () => {
+    connect(10);
+    world.head = 11;
+    await world.pass(probeAfterMs + lateMs / 2);
+    world.last.events(11, 11);
+    await world.pass(3 * probeAfterMs);
+    expect(world.sockets).toHaveLength(1);
+    expect([client.state, client.reconnects]).toEqual(['live', 0]);
   });
 
   it('is a dead connection when the server does not answer', async () => {

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client';
 export type Frame = Schemas['Frame'];
 export type Event = Schemas['Event'];
 
-/** What the connection is doing. `catching_up`: replaying what was missed. `hints`: too slow for all frames, so pages ask now and then. */
+/** What the connection is doing. `catching_up`: replaying what was missed. */
 export type LiveState = 'connecting' | 'live' | 'catching_up' | 'waiting' | 'hidden' | 'stopped';
 
 /** The part of a WebSocket that the client uses. */
@@ -32,6 +32,8 @@ export interface Handlers {
   hint(frame: Frame, seq: number): void;
   /** Everything may have changed up to seq: after the first connection, and after a gap that is not replayed. */
   refresh(seq: number): void;
+  /** Connected again at seq, after which all events come. Hints of the time between are lost. */
+  reconnected(seq: number): void;
   /** The log ends before what was seen: the database was restored. */
   restored(head: number): void;
   /** State, or the numbers of the connection, changed. */
@@ -42,6 +44,8 @@ export interface Handlers {
 export const maxReplay = 5000;
 /** Silence after which the head of the log is compared with what was received. */
 export const probeAfterMs = 20_000;
+/** Time in which the frame of an event comes that is in the log. */
+export const lateMs = 2000;
 const firstWaitMs = 500;
 const longestWaitMs = 30_000;
 
@@ -147,6 +151,7 @@ export class LiveClient {
       this.#skipTo(head);
     } else {
       this.#set(head > this.seq ? 'catching_up' : 'live');
+      this.#handlers.reconnected(this.seq);
     }
   }
 
@@ -222,20 +227,18 @@ export class LiveClient {
   async #probe(): Promise<void> {
     const socket = this.#socket;
     if (!socket) return;
-    let dead = this.state === 'connecting';
-    try {
-      const head = await this.#world.head();
-      dead ||= head > (this.seq ?? head);
-      this.head = Math.max(this.head, head);
-    } catch {
-      dead = true;
-    }
+    const heard = this.lastFrameAt;
+    const head = await this.#world.head().catch(() => undefined);
     if (this.#socket !== socket) return;
-    // A frame may have come meanwhile; then the connection lives.
-    if (!dead || this.#world.now() - this.lastFrameAt < probeAfterMs / 2) {
-      this.#probeLater();
-      return;
-    }
+    if (head !== undefined) this.head = Math.max(this.head, head);
+    // A frame that came meanwhile says that the connection lives, and was followed by another probe.
+    if (this.lastFrameAt !== heard) return;
+    if (head === undefined || this.state === 'connecting') this.#dead();
+    else if (head <= (this.seq ?? head)) this.#probeLater();
+    else this.#cancelProbe = this.#world.after(lateMs, () => this.#dead()); // unless its frame comes
+  }
+
+  #dead(): void {
     this.#drop();
     this.reconnects++;
     this.#wait(this.#backOff());

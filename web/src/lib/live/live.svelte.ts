@@ -1,3 +1,4 @@
+import { observe } from '../api/client';
 import { at } from '../root';
 import { session } from '../session.svelte';
 import { LiveClient, type Event, type Frame, type LiveState, type Socket } from './client';
@@ -6,7 +7,8 @@ import { staleByEvents, staleByHint, type Key } from './stale';
 /** Time after which a hidden tab closes its socket. */
 const hiddenAfterMs = 5 * 60_000;
 
-type StaleListener = (keys: ReadonlySet<Key> | 'all', seq: number) => void;
+/** `touched`: something may have changed that no seq tells, as a file. */
+type StaleListener = (keys: ReadonlySet<Key> | 'all', seq: number, touched: boolean) => void;
 type EventListener = (events: Event[], seq: number) => void;
 
 /** The tab's connection, as state for the page and as a source of stale keys for queries. */
@@ -35,6 +37,7 @@ class Live {
       },
       async head() {
         const response = await fetch(at('api/health'), { cache: 'no-store', signal: AbortSignal.timeout(10_000) });
+        observe(response);
         if (response.status === 401) void session.require(); // which also ends the attempts to connect
         if (!response.ok) throw new Error(`health: ${response.status}`);
         return ((await response.json()) as { seq: number }).seq;
@@ -49,10 +52,12 @@ class Live {
     {
       events: (events, sessions, seq) => {
         this.#events.forEach((listen) => listen(events, seq));
-        this.#tell(staleByEvents(events, sessions), seq);
+        this.#tell(staleByEvents(events, sessions), seq, false);
       },
-      hint: (frame: Frame, seq) => this.#tell(staleByHint(frame), seq),
-      refresh: (seq) => this.#tell('all', seq),
+      hint: (frame: Frame, seq) => this.#tell(staleByHint(frame), seq, true),
+      // Before the first connection nobody told of files. What the server itself does is an event.
+      refresh: (seq) => this.#tell('all', seq, this.#client.reconnects > 0 || session.info.mode === 'follow'),
+      reconnected: (seq) => this.#tell('all', seq, true),
       restored: () => (this.restored = true),
       changed: () => this.#draw(),
     },
@@ -104,8 +109,8 @@ class Live {
     return this.#stale.size + this.#events.size;
   }
 
-  #tell(keys: ReadonlySet<Key> | 'all', seq: number): void {
-    this.#stale.forEach((listen) => listen(keys, seq));
+  #tell(keys: ReadonlySet<Key> | 'all', seq: number, touched: boolean): void {
+    this.#stale.forEach((listen) => listen(keys, seq, touched));
   }
 
   /** Copies the connection's numbers once per frame of the screen, however many messages come. */

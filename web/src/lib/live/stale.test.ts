@@ -38,3 +38,10 @@ it('reads hints', () => {
 it('ignores unknown frames', () => {
   expect([...staleByHint({ type: 'new_kind', timestamp: '' })]).toEqual([]);
 });
+
+it('names what files, gateways and redactions change', () => {
+  const ofFile = staleByEvents([event('file.changed', { data: { taskId: 'task_1' } })], []);
+  for (const key of ['tasks', 'task:task_1', 'plans', 'approvals', 'agents'] as const) expect(ofFile).toContain(key);
+  expect(staleByEvents([event('gateway.stopped')], [])).toContain('agents');
+  expect(staleByEvents([event('task.started'), event('log.redacted')], [])).toBe('all');
+});

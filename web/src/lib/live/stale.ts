@@ -41,9 +41,16 @@ const kinds: [prefix: string, Key[]][] = [
   ['discord.', ['discord', 'owed', 'problems']],
   ['collab.', ['owed', 'problems']],
   ['config.', ['config', 'agents', 'problems']],
+  ['file.', ['tasks', 'plans', 'approvals', 'agents', 'problems']],
+  ['gateway.', ['agents', 'runs', 'problems']],
+  ['identity.', ['discord', 'agents']],
+  ['import.', ['problems']],
 ];
+/** These change what is told of other events, whichever they are. */
+const everything = /^(log|projection)\./;
 
-export function staleByEvents(events: Event[], affectedWorkSessions: string[]): Set<Key> {
+export function staleByEvents(events: Event[], affectedWorkSessions: string[]): Set<Key> | 'all' {
+  if (events.some(({ type }) => everything.test(type))) return 'all';
   const keys = new Set<Key>(['events']);
   for (const id of affectedWorkSessions) {
     keys.add('sessions');

@@ -119,6 +119,35 @@ describe('Markdown', () => {
     expect(shown('[설명](https://good.test/x)').textContent?.trim()).toBe('설명');
   });
 
+  it.each([
+    ['[https://bank.test/evil.test](https://evil.test/x)', true],
+    ['[https://bank.test?evil.test](https://evil.test/x)', true],
+    ['[https://bank.test#evil.test](https://evil.test/x)', true],
+    ['[https://evil.test.bank.test](https://evil.test/x)', true],
+    ['[https://notevil.test](https://evil.test/x)', true],
+    ['[evil.test at https://bank.test](https://evil.test/x)', true],
+    ['[로그인은 https://bank.test 에서](https://evil.test/x)', true],
+    ['[여기(bank.test)](https://evil.test/x)', true],
+    ['[\u200bbank.test](https://evil.test/x)', true],
+    ['[ba\u200bnk.test](https://evil.test/x)', true],
+    ['[bank\u3002test](https://evil.test/x)', true],
+    ['[bank\uff0etest](https://evil.test/x)', true],
+    ['[**bank**.test](https://evil.test/x)', true],
+    ['[https:\\\\bank.test](https://evil.test/x)', true],
+    ['[https://bank.test@evil.test](https://evil.test/x)', true],
+    ['[bank.test:443](https://evil.test/x)', true],
+    ['[BANK.TEST](https://evil.test/x)', true],
+    ['[EVIL.test](https://evil.test/x)', false],
+    ['[https://evil.test/a.png?b=c.d](https://evil.test/x)', false],
+    ['[https://evil.test](https://evil.test/x)', false],
+    ['[evil.test:8080/x](https://evil.test:8080/x)', false],
+    ['[한글.test](https://xn--bj0bj06e.test/x)', false],
+    ['[설명 1. 둘](https://evil.test/x)', false],
+  ])('names the host where the text names another one: %s', (text, named) => {
+    const [link] = shown(text).querySelectorAll('a');
+    expect(link!.textContent!.endsWith(`(${new URL(link!.href).host})`)).toBe(named);
+  });
+
   it('gives the same answer from its store', () => {
     expect(render('**a**', label)).toBe(render('**a**', label));
   });

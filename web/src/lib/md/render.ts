@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify';
 import { Marked, type Tokens } from 'marked';
+import { visible } from '../text';
 
 /** Texts that are longer are shown as plain text. */
 export const longestMarkdown = 20_000;
@@ -34,6 +35,17 @@ const marked = (imageLabel: ImageLabel) =>
     },
   });
 
+/** What a text names as an address, as it reads: the host of a link, with whatever stands before it and with a port. */
+const address =
+  /(?:\p{L}[\p{L}\p{N}+.-]*:)?(?:\/\/)?((?:[^\s/?#@]*@)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+\.?(?::\d+)?)(?:[/?#]\S*)?/gu;
+
+/** Whether a text names an address whose host is another one than that of its link. */
+function misleads(text: string, host: string): boolean {
+  // Letters that only look like a dot or like those of a name are what they look like; what cannot be seen is not there.
+  const read = visible(text).normalize('NFKC').replaceAll('。', '.');
+  return [...read.matchAll(address)].some(([, named]) => hostOf(`http://${named}`) !== host || named!.includes('@'));
+}
+
 function hostOf(href: string): string {
   try {
     return new URL(href).host;
@@ -59,8 +71,7 @@ function sanitiser() {
       node.setAttribute('rel', 'noopener noreferrer nofollow');
       node.setAttribute('target', '_blank');
       const host = hostOf(href);
-      const text = node.textContent ?? '';
-      if (host && /^\s*(https?:|www\.|[\w-]+(\.[\w-]+)+)/i.test(text) && !text.includes(host)) {
+      if (host && misleads(node.textContent ?? '', host)) {
         node.appendChild(node.ownerDocument.createTextNode(` (${host})`));
       }
     }

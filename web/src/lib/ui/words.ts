@@ -12,6 +12,10 @@ export const w = words({
   details: { ko: '자세히', en: 'Details' },
   copyReport: { ko: '보고용으로 복사', en: 'Copy for a report' },
   copied: { ko: '복사했습니다.', en: 'Copied.' },
+  cannotCopy: {
+    ko: '브라우저가 복사를 허락하지 않았습니다.',
+    en: 'The browser did not allow copying.',
+  },
   copyId: { ko: 'id 복사', en: 'Copy id' },
   field: { ko: '항목', en: 'Field' },
   hint: { ko: '도움말', en: 'Hint' },

@@ -7,7 +7,7 @@ import {
   grouped,
   filterOf,
   heldOrder,
-  prepended,
+  shifted,
   rowsOf,
   sameTitles,
   type Event,
@@ -110,6 +110,20 @@ describe('rows', () => {
     });
   });
 
+  it('count what was tried for an answer, whether the process is shown or not', () => {
+    const entries = [
+      event(1, 'a2a.send', 0),
+      event(2, 'a2a.retry', 1, { data: { attempt: 1 } }),
+      event(3, 'a2a.retry', 2, { data: { attempt: 2 } }),
+      event(4, 'a2a.response', 5, { from: 'ieum', to: 'eden', state: 'blocked' }),
+    ].map((e) => entryOf(e, 'conv:c1'));
+    for (const process of [true, false]) {
+      const shown = chosen(entries, thread('conv:c1', []), process);
+      const card = rowsOf(shown, began, null, entries).find((row) => row.kind === 'outcome');
+      expect(card).toMatchObject({ card: { attempts: 3, waitedMs: 300_000 } });
+    }
+  });
+
   it('do not say how long was waited when the silent side spoke last', () => {
     const entries = [
       event(1, 'a2a.response', 0, { from: 'ieum', to: 'eden' }),
@@ -159,9 +173,9 @@ describe('entries', () => {
   });
 
   it('are known to be put in front of others', () => {
-    const isPrepended = prepended<number>((item) => (item === 0 ? null : item));
-    const lists = [[], [5, 6], [5, 6, 7], [0, 3, 4, 5, 6, 7], [0, 3, 4, 5], [8, 9], [7, 8, 9, 10]];
-    expect(lists.map(isPrepended)).toEqual([false, false, false, true, false, false, true]);
+    const isShifted = shifted<number>((item) => (item === 0 ? null : item));
+    const lists = [[], [5, 6], [5, 6, 7], [0, 3, 4, 5, 6, 7], [0, 3, 4, 5], [8, 9], [7, 8, 9, 10], [9, 10, 11]];
+    expect(lists.map(isShifted)).toEqual([false, false, false, true, false, false, true, true]);
   });
 
   it('read records of any shape', () => {

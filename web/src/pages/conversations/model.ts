@@ -89,16 +89,18 @@ export function filterOf(
 }
 
 /**
- * Tells for each next list whether rows were put in front of the one before: then what is seen keeps its distance from the end. Keys that
- * are null are not looked at.
+ * Tells for each next list whether rows were put in front of the one before, or taken away there: then what is seen keeps its distance from
+ * the end. Keys that are null are not looked at.
  */
-export function prepended<T>(keyOf: (item: T) => string | number | null): (items: readonly T[]) => boolean {
+export function shifted<T>(keyOf: (item: T) => string | number | null): (items: readonly T[]) => boolean {
   let first: string | number | null = null;
+  let before: readonly T[] = [];
   return (items) => {
-    const before = first;
-    first = null;
+    const [oldFirst, old] = [first, before];
+    [first, before] = [null, items];
     for (let at = 0; at < items.length && first === null; at++) first = keyOf(items[at]!);
-    return before !== null && first !== before && items.some((item) => keyOf(item) === before);
+    if (oldFirst === null || first === null || first === oldFirst) return false;
+    return items.some((item) => keyOf(item) === oldFirst) || old.some((item) => keyOf(item) === first);
   };
 }
 
@@ -145,11 +147,18 @@ export function chosen(entries: readonly Entry[], thread: Thread | null, process
 
 /**
  * The rows of a thread in order: a divider for each day, messages left and right, a card where an answer is missing, and one line for
- * everything else. `began` is the agent that stands left, by thread. The unread line comes before the first entry after `seen`.
+ * everything else. `began` is the agent that stands left, by thread. The unread line comes before the first entry after `seen`. `all` are the
+ * entries to which these belong: what was tried for an answer counts, whether it is shown or not.
  */
-export function rowsOf(entries: readonly Entry[], began: ReadonlyMap<string, string>, seen: number | null): Row[] {
+export function rowsOf(
+  entries: readonly Entry[],
+  began: ReadonlyMap<string, string>,
+  seen: number | null,
+  all: readonly Entry[] = entries,
+): Row[] {
   const rows: Row[] = [];
-  const waits = new Map<string, Wait & { told: boolean }>();
+  const waits = waitsOf(all);
+  const told = new Set<string>();
   let shownDay = '';
   const dayOf = days();
   let unread = seen === null;
@@ -162,21 +171,29 @@ export function rowsOf(entries: readonly Entry[], began: ReadonlyMap<string, str
       unread = true;
     }
     const key = `e${entry.seq}`;
-    const wait = waits.get(entry.thread) ?? { since: null, from: '', attempts: 1, told: false };
-    waits.set(entry.thread, wait);
     if (isMessage(entry)) {
-      Object.assign(wait, { since: entry.time, from: entry.from, attempts: 1, told: false });
+      told.delete(entry.thread);
       const left = began.get(entry.thread);
       rows.push({ kind: 'message', key, entry, right: left !== undefined && left !== entry.from && left === entry.to });
-    } else if (entry.state !== null && !wait.told) {
-      wait.told = true;
-      rows.push({ kind: 'outcome', key, entry, card: cardOf(entry, wait) });
-    } else {
-      if (entry.type === 'a2a.retry') wait.attempts++;
-      rows.push({ kind: 'line', key, entry });
-    }
+    } else if (entry.state !== null && !told.has(entry.thread)) {
+      told.add(entry.thread);
+      rows.push({ kind: 'outcome', key, entry, card: cardOf(entry, waits.get(entry.seq)) });
+    } else rows.push({ kind: 'line', key, entry });
   }
   return rows;
+}
+
+/** What each entry with a state had waited for, by its seq. */
+function waitsOf(entries: readonly Entry[]): Map<number, Wait> {
+  const found = new Map<number, Wait>();
+  const open = new Map<string, Wait>();
+  for (const entry of entries) {
+    const wait = open.get(entry.thread) ?? nothingKnown;
+    if (isMessage(entry)) open.set(entry.thread, { since: entry.time, from: entry.from, attempts: 1 });
+    else if (entry.type === 'a2a.retry') open.set(entry.thread, { ...wait, attempts: wait.attempts + 1 });
+    if (entry.state !== null) found.set(entry.seq, wait);
+  }
+  return found;
 }
 
 /** Days of times. Midnight falls on a quarter of an hour in every zone, so the slow formatter is asked once for each quarter. */
@@ -197,7 +214,9 @@ interface Wait {
   attempts: number;
 }
 
-export function cardOf(entry: Entry, wait: Wait): Card {
+const nothingKnown: Wait = { since: null, from: '', attempts: 1 };
+
+function cardOf(entry: Entry, wait = nothingKnown): Card {
   const who = entry.type === 'a2a.complete' ? entry.to : entry.from;
   // Only a message of the other side can have been waiting.
   const since = wait.from === who ? null : wait.since;

@@ -1,5 +1,5 @@
 import { untrack } from 'svelte';
-import { ApiError, Building, read, type Answer, type QueryOf } from '$lib/api/client';
+import { ApiError, readBuilt, type Answer, type QueryOf } from '$lib/api/client';
 import { live } from '$lib/live/live.svelte';
 import { query, type Query } from '$lib/query.svelte';
 import { router } from '$lib/router.svelte';
@@ -13,6 +13,8 @@ type Position = Pick<Partial<QueryOf<typeof path>>, 'before' | 'after' | 'limit'
 
 /** Events of a page. A conversation that is not longer is there as a whole. */
 const pageSize = 500;
+/** Events that are kept while the end is followed; half of them stay. */
+export const most = 3000;
 /** Events of a page while all are read one after the other. */
 export const largePage = 1000;
 
@@ -40,7 +42,14 @@ export class Pages {
   #key = '';
   /** Seq up to which the server's pages reach; events that came live are above it. */
   #reach = 0;
-  #seeking = false;
+  /** What is being read and sought, if nothing else has taken its place. A key would not do: who comes back begins again. */
+  #turn: symbol | null = null;
+  #seeking: symbol | null = null;
+  /** Events that came since the last frame of the screen. */
+  #fresh: Event[] = [];
+  #adding = false;
+  /** Whether the end is followed and no event in particular is looked at: then the first events may go when there are many. */
+  following = false;
 
   constructor(ws: () => string | undefined, filter: () => Filter, anchor: () => number | null) {
     [this.#ws, this.#filter, this.#anchor] = [ws, filter, anchor];
@@ -64,7 +73,8 @@ export class Pages {
     const data = this.#newest.data;
     if (key !== this.#key) {
       this.#key = key;
-      this.#seeking = this.loading = this.ready = false;
+      this.#seeking = null;
+      this.#fresh = [];
       this.error = null;
       this.#replace([], null, null, false);
     }
@@ -78,6 +88,8 @@ export class Pages {
   }
 
   #replace(page: Entry[], older: number | null, newer: number | null, ready = true): void {
+    this.#turn = null;
+    this.loading = false;
     this.entries = page;
     this.older = older;
     this.newer = newer;
@@ -105,34 +117,59 @@ export class Pages {
     }
   }
 
-  /** Adds events as they come. */
+  /** Adds events as they come, with the next frame of the screen. */
   add(events: Event[]): void {
+    this.#fresh.push(...events);
+    if (this.#adding) return;
+    this.#adding = true;
+    const go = () => {
+      this.#adding = false;
+      this.#addNow();
+    };
+    if (document.hidden) setTimeout(go, 1000);
+    else requestAnimationFrame(go);
+  }
+
+  #addNow(): void {
+    if (this.following && this.entries.length > most) {
+      // Rows that go and rows that come are two changes for the list that shows them.
+      this.#trim();
+      return this.add([]);
+    }
+    const events = this.#fresh.splice(0);
     if (!this.ready || this.newer !== null) return;
     const known = new Set(this.entries.map(({ seq }) => seq));
     const fresh = events.filter(({ seq }) => !known.has(seq)).map((event) => entryOf(event, threadOf(event)));
     if (fresh.length > 0) this.#merge(fresh);
   }
 
-  async #read(position: Position): Promise<Answer<typeof path> | null> {
+  /** Leaves the last events only; those before them are a page again. */
+  #trim(): void {
+    const seqs = this.entries.map(({ seq }) => seq).sort((a, b) => a - b);
+    const first = seqs[seqs.length - most / 2]!;
+    this.entries = this.entries.filter(({ seq }) => seq >= first);
+    this.older = first;
+  }
+
+  async #read(position: Position): Promise<Answer<typeof path>> {
     const parameters = { path: { id: this.#ws()! }, query: { ...this.#filter(), ...position }, asOf: router.asOf };
-    const result = await read(path, parameters);
-    return result instanceof Building ? null : result.data;
+    return (await readBuilt(path, parameters)).data;
   }
 
   /** Reads and takes what came, unless something else is shown by then. */
-  async #load(take: () => Promise<(() => void) | null>): Promise<void> {
+  async #load(take: () => Promise<() => void>): Promise<void> {
     if (this.loading) return;
-    const key = this.#key;
+    const turn = (this.#turn = Symbol());
     this.loading = true;
     this.error = null;
     try {
       const done = await take();
-      if (key === this.#key) done?.();
+      if (turn === this.#turn) done();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (key === this.#key) this.error = error;
+      if (turn === this.#turn) this.error = error;
     } finally {
-      if (key === this.#key) this.loading = false;
+      if (turn === this.#turn) this.loading = false;
     }
   }
 
@@ -141,7 +178,7 @@ export class Pages {
     if (before === null) return Promise.resolve();
     return this.#load(async () => {
       const data = await this.#read({ before, limit });
-      return data && (() => ((this.older = data.nextBefore ?? null), this.#merge(entriesOf(data.session.threads))));
+      return () => ((this.older = data.nextBefore ?? null), this.#merge(entriesOf(data.session.threads)));
     });
   }
 
@@ -150,7 +187,6 @@ export class Pages {
     if (after === null) return Promise.resolve();
     return this.#load(async () => {
       const data = await this.#read({ after, limit });
-      if (!data) return null;
       return () => {
         const page = entriesOf(data.session.threads);
         this.#merge(page);
@@ -163,20 +199,18 @@ export class Pages {
 
   /** Shows a page around an event instead, and the newest one if that cannot be read. */
   async seek(seq: number): Promise<void> {
-    const key = this.#key;
     const limit = pageSize / 2;
-    this.#seeking = true;
+    const seeking = (this.#seeking = Symbol());
     await this.#load(async () => {
       const [back, on] = await Promise.all([this.#read({ before: seq + 1, limit }), this.#read({ after: seq, limit })]);
-      if (!back || !on) return null;
       return () => {
         const page = [...entriesOf(back.session.threads), ...entriesOf(on.session.threads)];
         page.sort((a, b) => a.time - b.time || a.seq - b.seq);
         this.#replace(page, back.nextBefore ?? null, on.nextAfter ?? null);
       };
     });
-    if (key !== this.#key) return;
-    this.#seeking = false;
+    if (seeking !== this.#seeking) return;
+    this.#seeking = null;
     if (!this.ready) this.toEnd();
     else if (this.#newest.data) this.#join(this.#newest.data);
   }
@@ -189,12 +223,12 @@ export class Pages {
 
   /** Whether an event of the work session is there, of whatever kind. */
   async exists(seq: number): Promise<boolean> {
-    const result = await read(path, {
+    const { data } = await readBuilt(path, {
       path: { id: this.#ws()! },
       query: { before: seq + 1, limit: 1 },
       asOf: router.asOf,
     });
-    return !(result instanceof Building) && result.data.session.threads.some(({ events }) => events?.[0]?.seq === seq);
+    return data.session.threads.some(({ events }) => events?.[0]?.seq === seq);
   }
 }
 

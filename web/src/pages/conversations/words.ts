@@ -129,6 +129,7 @@ export const w = words({
   byWhom: { ko: (by: string) => `${by} 님이 정함`, en: (by: string) => `set by ${by}` },
   voted: { ko: (category: string) => `투표로는 ${category}`, en: (category: string) => `the vote says ${category}` },
   change: { ko: '바꾸기', en: 'Change' },
+  setCategory: { ko: '이 범주로', en: 'Set' },
   toVote: { ko: '투표로 되돌리기', en: 'Back to the vote' },
   history: { ko: '바뀐 기록', en: 'Changes' },
   cleared: { ko: '투표로 되돌림', en: 'back to the vote' },

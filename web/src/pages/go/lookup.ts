@@ -1,4 +1,4 @@
-import { ApiError, Building, read, type Answer, type PathOf, type QueryOf, type ReadPath } from '$lib/api/client';
+import { ApiError, readBuilt, type Answer, type PathOf, type QueryOf, type ReadPath } from '$lib/api/client';
 import { placeOf, type ShownAt } from '$lib/places';
 import type { QueryChange } from '$lib/router.svelte';
 import type { Candidate } from './candidates';
@@ -12,18 +12,14 @@ async function ask<P extends ReadPath>(
   asOf: number | null,
   signal: AbortSignal,
 ): Promise<Answer<P> | null> {
-  for (;;) {
-    try {
-      const answer = await read(path, { ...(options as object), asOf, signal });
-      if (!(answer instanceof Building)) return answer.data;
-      await new Promise((resume) => setTimeout(resume, answer.retryAfterMs));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      // A text that cannot be an id of that kind is no such id.
-      if (error.status === 404 || error.code === 'invalid_parameter' || error.code === 'too_long') return null;
-      throw error;
-    }
+  try {
+    return (await readBuilt(path, { ...(options as object), asOf, signal })).data;
+  } catch (error) {
     if (signal.aborted) return null;
+    if (!(error instanceof ApiError)) throw error;
+    // A text that cannot be an id of that kind is no such id.
+    if (error.status === 404 || error.code === 'invalid_parameter' || error.code === 'too_long') return null;
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { agents } from '$lib/agents.svelte';
-import { read } from '$lib/api/client';
+import { readBuilt } from '$lib/api/client';
 import { exact } from '$lib/i18n/format';
 import { router } from '$lib/router.svelte';
 import { chosen, entriesOf, rowsOf, type Entry, type Row, type Session, type Thread } from '../model';
@@ -26,12 +26,11 @@ export function toMarkdown(
 async function everything(session: Session, thread: Thread | null, process: boolean): Promise<Entry[]> {
   const pages: Entry[] = [];
   for (let before: number | null | undefined; before !== null;) {
-    const result = await read('/api/work-sessions/{id}', {
+    const result = await readBuilt('/api/work-sessions/{id}', {
       path: { id: session.workSessionId },
       query: { ...filterOf(thread?.id, process, false), limit: largePage, before },
       asOf: router.asOf,
     });
-    if (!('data' in result)) break;
     pages.push(...entriesOf(result.data.session.threads));
     before = result.data.nextBefore ?? null;
   }
@@ -45,12 +44,13 @@ export async function exportAs(
   thread: Thread | null,
   process: boolean,
 ): Promise<void> {
-  const shown = chosen(await everything(session, thread, process), thread, process);
+  const all = await everything(session, thread, process);
+  const shown = chosen(all, thread, process);
   const began = new Map(session.threads.map(({ id, fromAgent }) => [id, fromAgent]));
   const text =
     format === 'json'
       ? JSON.stringify({ ...(thread ?? session), events: shown.map(({ event }) => event) }, null, 2)
-      : toMarkdown(session.title, rowsOf(shown, began, null), (id) => agents.nameOf(id), exact);
+      : toMarkdown(session.title, rowsOf(shown, began, null, all), (id) => agents.nameOf(id), exact);
   const type = format === 'json' ? 'application/json' : 'text/markdown';
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = document.createElement('a');
