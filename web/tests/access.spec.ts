@@ -163,7 +163,17 @@ test('T-AXE the past, the palette, the help and the connection', async ({ page, 
   expect(await violations(page), 'connection').toEqual([]);
 });
 
-for (const path of ['', 'c', 'tasks', 'agents', 'agents/eden', 'search?q=webhook', 'health', 'log?scope=all&at=120', 'why']) {
+for (const path of [
+  '',
+  'c',
+  'tasks',
+  'agents',
+  'agents/eden',
+  'search?q=webhook',
+  'health',
+  'log?scope=all&at=120',
+  'why',
+]) {
   test(`T-AXE ${path || 'now'} at 320 px and at 390 px does not scroll sideways`, async ({ page, hub }) => {
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 640 });

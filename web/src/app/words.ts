@@ -104,7 +104,7 @@ export const w = words({
   keyMove: { ko: '다음, 이전 줄', en: 'Next, previous row' },
   keyOpen: { ko: '열기 · 새 탭', en: 'Open · in a new tab' },
   keyEvents: { ko: '이전, 다음 이벤트', en: 'Previous, next event' },
-  keyProblems: { ko: '로그의 이전, 다음 문제', en: 'Previous, next problem of the log' },
+  keyProblems: { ko: '로그와 과거에서: 이전, 다음 문제', en: 'In the log and the past: previous, next problem' },
   keyPause: { ko: '로그 멈춤, 이어 보기', en: 'Pause the log, go on' },
   keyMessage: {
     ko: '보이는 에이전트에게 말하기, 대화에 끼어들기',
@@ -113,7 +113,6 @@ export const w = words({
   keyDecide: { ko: '작업의 승인, 거절, 취소', en: 'Approve, reject, undo (a task)' },
   keyDetails: { ko: '자세히 · 원본 JSON', en: 'Details · raw JSON' },
   keyCopy: { ko: '링크 복사 · id 복사', en: 'Copy link · copy id' },
-  keyProblems: { ko: '과거에서: 이전, 다음 문제', en: 'In the past: previous, next problem' },
   keyTime: { ko: '시점 열기', en: 'Go to a time' },
   keyNow: { ko: '지금으로 돌아가기', en: 'Back to now' },
   keyLifecycle: { ko: '과정 보기', en: 'Show the process' },

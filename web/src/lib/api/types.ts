@@ -2058,7 +2058,7 @@ export interface components {
          */
         ProblemCode: "running_long" | "lane_free" | "reminded" | "check_missed";
         /**
-         * @description resend, cancel: POST /api/work/{effectId}/resend, /cancel. cancel_flow: POST /api/a2a/jobs/{jobId}/cancel. rewrite_tasks: POST /api/tasks/rewrite. back_up: POST /api/backups. message: the gateway's chat.send to the agent.
+         * @description resend, cancel: POST /api/work/{effectId}/resend, /cancel. cancel_flow: POST /api/a2a/jobs/{jobId}/cancel. rewrite_tasks: POST /api/tasks/rewrite. back_up: POST /api/backups. unblock: POST /api/tasks/{task}/unblock. message: the gateway's chat.send to the agent.
          * @enum {string}
          */
         ProblemAction: "resend" | "cancel" | "cancel_flow" | "rewrite_tasks" | "back_up" | "unblock" | "message";

@@ -156,6 +156,14 @@ export const w = words({
   copyLink: { ko: '링크 복사', en: 'Copy link' },
   copied: { ko: '복사했습니다.', en: 'Copied.' },
   exportAs: { ko: '내보내기', en: 'Export' },
+  openImage: {
+    ko: (host: string) => (host ? `그림 열기 (${host})` : '그림 열기'),
+    en: (host: string) => (host ? `Open image (${host})` : 'Open image'),
+  },
+  exportedFrom: {
+    ko: (time: string, seq: string) => `Task-Hub에서 ${time}에 내보냄 · seq ${seq}까지`,
+    en: (time: string, seq: string) => `Exported from Task-Hub at ${time} · up to seq ${seq}`,
+  },
   print: { ko: '인쇄', en: 'Print' },
   event: { ko: '이벤트', en: 'Event' },
   previousEvent: { ko: '이전 이벤트', en: 'Previous event' },

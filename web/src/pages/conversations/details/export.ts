@@ -1,10 +1,14 @@
 import { agents } from '$lib/agents.svelte';
 import { readBuilt } from '$lib/api/client';
+import { clock } from '$lib/clock.svelte';
 import { exact } from '$lib/i18n/format';
+import { t } from '$lib/i18n/index.svelte';
 import { router } from '$lib/router.svelte';
 import { chosen, entriesOf, rowsOf, type Entry, type Row, type Session, type Thread } from '../model';
 import { filterOf } from '../model';
 import { largePage } from '../pages.svelte';
+import { w } from '../words';
+import { toHTML } from './html';
 
 /** The messages as Markdown, with who, to whom and when. */
 export function toMarkdown(
@@ -37,9 +41,18 @@ async function everything(session: Session, thread: Thread | null, process: bool
   return pages.sort((a, b) => a.time - b.time || a.seq - b.seq);
 }
 
+/** Formats of a download: media type and ending of the file. */
+const formats = {
+  markdown: ['text/markdown', 'md'],
+  json: ['application/json', 'json'],
+  html: ['text/html', 'html'],
+} as const;
+
+export type Format = keyof typeof formats;
+
 /** Downloads what is open, also what has not been scrolled to. */
 export async function exportAs(
-  format: 'markdown' | 'json',
+  format: Format,
   session: Session,
   thread: Thread | null,
   process: boolean,
@@ -47,15 +60,19 @@ export async function exportAs(
   const all = await everything(session, thread, process);
   const shown = chosen(all, thread, process);
   const began = new Map(session.threads.map(({ id, fromAgent }) => [id, fromAgent]));
-  const text =
-    format === 'json'
-      ? JSON.stringify({ ...(thread ?? session), events: shown.map(({ event }) => event) }, null, 2)
-      : toMarkdown(session.title, rowsOf(shown, began, null, all), (id) => agents.nameOf(id), exact);
-  const type = format === 'json' ? 'application/json' : 'text/markdown';
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const rows = () => rowsOf(shown, began, null, all);
+  const name = (id: string) => agents.nameOf(id);
+  const make: Record<Format, () => string> = {
+    markdown: () => toMarkdown(session.title, rows(), name, exact),
+    json: () => JSON.stringify({ ...(thread ?? session), events: shown.map(({ event }) => event) }, null, 2),
+    html: () =>
+      toHTML(session.title, rows(), name, t(w.exportedFrom, exact(clock.now), String(shown.at(-1)?.seq ?? 0))),
+  };
+  const [type, ending] = formats[format];
+  const url = URL.createObjectURL(new Blob([make[format]()], { type: `${type};charset=utf-8` }));
   const link = document.createElement('a');
   link.href = url;
-  link.download = `conversation-${session.seq}.${format === 'json' ? 'json' : 'md'}`;
+  link.download = `conversation-${session.seq}.${ending}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
