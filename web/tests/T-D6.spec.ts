@@ -40,4 +40,19 @@ test('T-D6 search over all events and within a conversation', async ({ page, hub
   await expect(page).toHaveURL(/\/ui\/search|\/ui\/c/);
   await visit(page, hub.url('search?q=webhook'));
   await expect(page.locator('main mark').first()).toBeVisible();
+
+  // In a conversation: all messages with the words are counted, and the keys go from one to the next.
+  const { sessions } = await hub.api('work-sessions/search?q=webhook&limit=1');
+  const ws = encodeURIComponent(sessions[0].workSessionId);
+  await visit(page, hub.url(`c/${ws}?process=1&cat=all`));
+  await page.getByRole('button', { name: '이 대화에서 찾기' }).click();
+  await page.keyboard.type('webhook');
+  await expect(page).toHaveURL(/find=webhook/);
+  await expect(page.locator('.finder .count')).toHaveText(/^\d+개 중 \d+번째$/);
+  const found = page.locator('main .row.found');
+  await expect(found).toHaveCount(1);
+  await expect(found).toContainText(/webhook/i);
+  await expect(found).toBeInViewport();
+  await page.keyboard.press('Escape');
+  await expect(page).not.toHaveURL(/find=/);
 });

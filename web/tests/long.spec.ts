@@ -134,6 +134,33 @@ test.describe('a long thread', () => {
     await expect(message(page, count + 4)).toBeInViewport();
   });
 
+  test('keeps its last messages only while its end is followed, and stays at the end', async ({ page, folder }) => {
+    // A search reads all of it.
+    await visit(page, server.url(`${thread}&find=zzz`));
+    await expect(page.getByText('메시지 2,600개', { exact: true })).toBeVisible({ timeout: 30_000 });
+    await page.keyboard.press('Escape');
+    await page.getByRole('log').evaluate((box) => box.scrollTo({ top: box.scrollHeight }));
+    await expect(message(page, count - 1)).toBeInViewport();
+    // Fewer than a page: the events join the newest page however late it is read.
+    let last = count - 1;
+    for (const more of [140, 140, 140, 1]) {
+      await appendFile(logFile(folder), textOf(conversation(last + 1, more)));
+      last += more;
+      await expect(message(page, last)).toBeInViewport({ timeout: 20_000 });
+    }
+    const shown = async () => {
+      const text = await page.getByText(/메시지 [\d,]+개 이상/).textContent();
+      return Number(/[\d,]+/.exec(text!)![0].replaceAll(',', ''));
+    };
+    await expect.poll(shown).toBeLessThan(2500);
+    await expect(message(page, last)).toBeInViewport();
+    // What has gone can be read again.
+    const asked = pagesOf(page);
+    await page.getByRole('log').focus();
+    await page.keyboard.press('Home');
+    await expect.poll(() => asked.filter((query) => query.has('before')).length).toBeGreaterThan(0);
+  });
+
   test('is searched as a whole', async ({ page }) => {
     await visit(page, server.url(thread));
     await page.getByRole('log').press('Control+f');

@@ -64,6 +64,17 @@ test('T-URL filters replace, opening pushes, and Back restores list and focus pl
   await page.goBack();
   await expect(page).toHaveURL(/\/ui\/c\?/);
   await expect(page).toHaveURL(/outcome=blocked/);
+
+  // The list is where it was left, also after another page was shown.
+  await visit(page, hub.url('c?cat=all'));
+  const list = page.locator('section.list .scroll');
+  await list.evaluate((box) => box.scrollTo({ top: 300 }));
+  await expect.poll(() => page.evaluate(() => sessionStorage.getItem('conversations list'))).toBe('300');
+  await page.getByRole('link', { name: '에이전트', exact: true }).first().click();
+  await shown(page);
+  await page.goBack();
+  await shown(page);
+  await expect.poll(() => list.evaluate((box) => Math.round(box.scrollTop))).toBe(300);
 });
 
 test('T-URL an event of the past is linked with its point in time', async ({ page, hub }) => {
