@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
@@ -33,18 +35,55 @@ the session: openclawd sessions show.`,
 // shownRun is the JSON output of runs show.
 type shownRun struct {
 	runAnswer
-	Over *coordination.RunOver `json:"over"` // null: not finished
+	Over     *coordination.RunOver `json:"over"`     // null: not finished
+	Question monitor.RunText       `json:"question"` // this and calls as GET /api/runs/:id has them
+	Calls    []monitor.RunCall     `json:"calls"`
+	CallsCut bool                  `json:"callsCut,omitempty"`
 }
 
 func (p *process) showRun(ctx context.Context, s readFlags, id string) error {
+	if s.asJSON {
+		return p.tellRun(ctx, s, id)
+	}
 	r, err := p.findRun(ctx, s.stateDir, s.db, id)
 	if err != nil {
 		return err
 	}
-	if s.asJSON {
-		return output.JSON(p.stdout, shownRun{runAnswerOf(r), r.Over})
-	}
 	return p.writeRun(r)
+}
+
+// tellRun writes a run, with what was said in it, as JSON.
+func (p *process) tellRun(ctx context.Context, s readFlags, id string) error {
+	log, err := p.openPlace(ctx, s.stateDir, s.db)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var shown shownRun
+	err = log.View(ctx, func(tx *sql.Tx) error {
+		r, found, err := runs.ByID(ctx, tx, id)
+		if err != nil || !found {
+			return cmp.Or(err, unknownRun(id))
+		}
+		w, err := monitor.WordingOf(ctx, tx, nil)
+		if err != nil {
+			return err
+		}
+		told, err := monitor.RunTelling(ctx, tx, &r, w, log.EventsIn)
+		if err != nil {
+			return err
+		}
+		shown = shownRun{runAnswerOf(&r), cmp.Or(told.Over, r.Over), told.Question, told.Calls, told.CallsCut}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return output.JSON(p.stdout, shown)
+}
+
+func unknownRun(id string) error {
+	return unknown("run", id, "no_run", "openclawd runs lists the runs")
 }
 
 // findRun reads a run from the database.
@@ -56,7 +95,7 @@ func (p *process) findRun(ctx context.Context, stateDir, db, id string) (*run.Re
 		return err
 	})
 	if err == nil && !found {
-		err = unknown("run", id, "no_run", "openclawd runs lists the runs")
+		err = unknownRun(id)
 	}
 	return &r, err
 }

@@ -48,6 +48,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	projectiontest.WantPlan(t, db, "SEARCH runs USING INDEX runs_by_end (ended_at>? AND ended_at<?)", selectSpent+ofSpender+groupSpent, 1, 2, "a")
 	projectiontest.WantPlan(t, db, "SEARCH runs USING INDEX runs_by_session (session_key=?)", selectSpent+" AND session_key = ?"+groupSpent, 1, 2, "k")
 	projectiontest.WantPlan(t, db, "SEARCH runs USING INDEX runs_by_end (ended_at>? AND ended_at<?)", selectTokens, 1, 2)
+	projectiontest.WantPlan(t, db, "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (name=?)", selectOverSeq, "r1")
 	for _, query := range []string{selectLast, selectLastOver} {
 		projectiontest.WantPlan(t, db, "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)", query, "r1", "r1")
 		projectiontest.WantPlan(t, db, "INDEX runs_by_root (retry_of=?)", query, "r1", "r1")

@@ -31,6 +31,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"list by label":      {selectSession + fromLabels + inOrder, []any{0, "k"}, "SEARCH l USING PRIMARY KEY (label=?)"},
 		"transcript":         {selectNewest, []any{"t", 9}, "SEARCH m USING PRIMARY KEY (transcript_id=?)"},
 		"bodies":             {selectNewest, []any{"t", 9}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
+		"of a run":           {selectOfRun, []any{1, 9, "t", 9}, "SEARCH m USING PRIMARY KEY (transcript_id=? AND seq>? AND seq<?)"},
 		"transcripts":        {selectTranscripts, []any{"k"}, "SEARCH t USING INDEX session_transcripts_by_key (key_id=? AND rowid>?)"},
 		"state":              {selectState, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},
 		"last route":         {selectLastRoute, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},

@@ -709,6 +709,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One run with its question, its answer and its calls
+         * @description A run as in the list, and what was asked in it, answered, and called. Texts and calls are bounded. Calls are read from the transcript of the run's session. An imported log has no runs.
+         */
+        get: operations["showRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/a2a/jobs": {
         parameters: {
             query?: never;
@@ -1662,6 +1682,107 @@ export interface components {
             model?: string;
             modelCalls: number;
             toolCalls: number;
+        };
+        /** @description A run as in the list of runs, with what was said in it */
+        RunTelling: {
+            runId: string;
+            sessionKey: string;
+            /** @description Id of the session's transcript */
+            sessionId?: string;
+            agentId: string;
+            lane: string;
+            /** @description Origin of the request: agent, chat, http, ... */
+            cause: string;
+            state: components["schemas"]["RunState"];
+            /**
+             * Format: int64
+             * @description Time of the request, in ms since 1970
+             */
+            queuedAt: number;
+            /**
+             * Format: int64
+             * @description Start time; null if the run has not started or never did
+             */
+            startedAt: number | null;
+            /** Format: int64 */
+            endedAt: number | null;
+            /** @description Id of the original run, if this run repeats it */
+            retryOf?: string;
+            /** @description Id of the flow between agents that waits for the run */
+            jobId?: string;
+            workSessionId?: string;
+            conversationId?: string;
+            /** @description Id of the run that requested this one */
+            parentRunId?: string;
+            /** @description Reason why the run was aborted */
+            reason?: string;
+            errorClass?: string;
+            provider?: string;
+            model?: string;
+            modelCalls: number;
+            toolCalls: number;
+            reasonCode?: components["schemas"]["ReasonCode"];
+            /** @description Error text of a failed run, without secrets */
+            error?: string;
+            /** @description Client that stopped the run */
+            stoppedBy?: string;
+            /** @description Why the model stopped: stop, length or filtered */
+            stopReason?: string;
+            /** @description The configured first choice, if another model answered */
+            fallbackFrom?: string;
+            /** @description Tokens of all model calls; null if unknown */
+            usage: components["schemas"]["RunUsage"] | null;
+            /** @description The message that the run answers */
+            question: components["schemas"]["RunText"];
+            /** @description Final or partial answer; null while the run is not over */
+            answer: components["schemas"]["RunText"] | null;
+            /** @description Calls of models and tools, oldest first; the newest 200 */
+            calls: components["schemas"]["RunCall"][];
+            /** @description true if there are more calls, or some are redacted or archived */
+            callsCut: boolean;
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        RunText: {
+            /** @description At most 64 KiB */
+            text: string;
+            /** @description true if the text is longer */
+            cut: boolean;
+            redacted: boolean;
+        };
+        /** @description Tokens */
+        RunUsage: {
+            /** Format: int64 */
+            input: number;
+            /** Format: int64 */
+            output: number;
+            /** Format: int64 */
+            total: number;
+        };
+        RunCall: {
+            /** @enum {string} */
+            kind: "model" | "tool";
+            /**
+             * Format: int64
+             * @description Seq of the event with the result
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description Time of the result, in ms since 1970
+             */
+            at: number;
+            provider?: string;
+            model?: string;
+            /** @description Of a model: stop, toolUse, error, aborted or length */
+            stopReason?: string;
+            usage?: components["schemas"]["RunUsage"];
+            /** @description Name of the tool */
+            tool?: string;
+            /** @description Arguments of the tool as JSON, without secrets, at most 4 KiB */
+            arguments?: string;
+            /** @description Result of the tool, or text of the model, at most 4 KiB */
+            text?: string;
+            isError?: boolean;
         };
         Runs: {
             runs: components["schemas"]["Run"][];
@@ -5208,6 +5329,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Runs"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    showRun: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Complete id of the run, at most 512 bytes. Percent-decoded once; slashes need no encoding. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTelling"];
                 };
             };
             202: components["responses"]["Building"];
