@@ -56,9 +56,9 @@ run: build ## Serve a sample team on 127.0.0.1:3847 and 18789 until Ctrl-C (ARGS
 	@exec ./bin/openclawd serve --sample $(ARGS)
 
 .PHONY: demo-discord
-demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network
+demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network (ARGS="--keep --api 127.0.0.1:42902")
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
-	@./bin/demo-discord -openclawd ./bin/openclawd
+	@exec ./bin/demo-discord -openclawd ./bin/openclawd $(ARGS)
 
 # The page in web/ is built with Node and committed in web/dist, so that building the program needs Go only.
 NPM := npm --prefix web --silent
@@ -91,6 +91,7 @@ ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with
 # Tests named by GREP run without those that belong before them.
 .PHONY: ui-test
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)')
 
 .PHONY: ui-images

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	_ "embed"
+	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +57,44 @@ func TestDemoAsksWhy(t *testing.T) {
 	}
 }
 
+// With -keep the page and the API can be looked at after the play, until the demo is interrupted; then it ends well.
+func TestDemoIsKept(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	read, write := io.Pipe()
+	code := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		code <- run(ctx, []string{"-patience", patience, "-keep"}, write, &errs)
+		write.Close()
+	}()
+	var why string
+	lines := bufio.NewScanner(read)
+	for lines.Scan() && lines.Text() != "Ctrl-C ends it." {
+		if url, is := strings.CutPrefix(lines.Text(), "why "); is {
+			why = url
+		}
+	}
+	for path, says := range map[string]string{
+		why: "<title>", strings.Replace(why, "/ui/why/", "/api/routing/", 1): `"reason":"mentioned"`,
+	} {
+		response, err := http.Get(path) //nolint:noctx
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), says) {
+			t.Errorf("GET %s: %s, %v: no %q in %.300s", path, response.Status, err, says, body)
+		}
+	}
+	interrupt()
+	go io.Copy(io.Discard, read)
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d after it is interrupted, want 0: %s", got, errs.String())
+	}
+}
+
 func TestDemoSaysWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -87,7 +130,7 @@ func TestDemoSeesWhatComesOutOtherwise(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := openStage(t.Context())
+			s, err := openStage(t.Context(), "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,6 +52,16 @@ func (p *play) transcript() {
 	}
 }
 
+// keep prints where the page shows the play, and waits until ctx ends.
+func (p *play) keep(ctx context.Context) {
+	m := p.heard[asked]
+	p.print("\nTask-Hub on %s/ui/\n", p.api)
+	p.print("why %s/ui/why/%s\n", p.api, m)
+	p.print("message https://discord.com/channels/%s/%s/%s\n", p.channel.GuildID, p.thread, m)
+	p.print("Ctrl-C ends it.\n")
+	<-ctx.Done()
+}
+
 // why prints the answer of openclawd why about a message.
 func (p *play) why(ctx context.Context, openclawd, messageID string) error {
 	said, err := exec.CommandContext(ctx, openclawd, "why", messageID, "--state-dir", p.dir).CombinedOutput()

@@ -50,6 +50,7 @@ type stage struct {
 	calls   *strings.Replacer  // display names to mentions
 
 	dir     string
+	address string // for the API to listen on
 	api     string // URL
 	program *server.Program
 	end     context.CancelFunc
@@ -58,9 +59,9 @@ type stage struct {
 	ahead   atomic.Int64 // ns by which the clock is advanced
 }
 
-// openStage returns once all bots are connected.
-func openStage(ctx context.Context) (*stage, error) {
-	s := &stage{end: func() {}, log: &logged{}}
+// openStage returns once all bots are connected. api is the address of the program's API.
+func openStage(ctx context.Context, api string) (*stage, error) {
+	s := &stage{address: api, end: func() {}, log: &logged{}}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin: %w%s", err, s.warnings()), s.close())
 	}
@@ -109,7 +110,7 @@ func (s *stage) people() (text string) {
 func (s *stage) serve(ctx context.Context) error {
 	ready := make(chan net.Addr, 1)
 	s.program = server.New(server.Options{
-		StateDir: s.dir, DB: filepath.Join(s.dir, database.Name), API: "127.0.0.1:0", Gateway: settings.NoGateway, Rules: coordination.RulesV2,
+		StateDir: s.dir, DB: filepath.Join(s.dir, database.Name), API: s.address, Gateway: settings.NoGateway, Rules: coordination.RulesV2,
 		Now: s.now, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})), DiscordAPI: s.discord.URL(),
 		Ready: func(api, _ net.Addr) { ready <- api },
 	})
