@@ -94,6 +94,8 @@ export const w = words({
   groupPair: { ko: '두 에이전트의 대화', en: 'Conversations of two agents' },
   groupId: { ko: 'id', en: 'Id' },
   groupActions: { ko: '할 일', en: 'Actions' },
+  whyMessage: { ko: (id: string) => `Discord 메시지 ${id}: 왜?`, en: (id: string) => `Discord message ${id}: why?` },
+  keyFlow: { ko: '흐름: 열기 · 표 · 확대, 축소, 전체', en: 'Flow: open · table · zoom in, out, all' },
   openId: { ko: (id: string) => `${id} 찾아가기`, en: (id: string) => `Go to ${id}` },
   searchFor: { ko: (q: string) => `“${q}” 검색`, en: (q: string) => `Search for “${q}”` },
   nothingFound: { ko: '찾은 것이 없습니다.', en: 'Nothing found.' },

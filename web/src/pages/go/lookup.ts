@@ -59,13 +59,7 @@ export async function lookUp({ kind, id }: Candidate, asOf: number | null, signa
     }
     case 'message': {
       const answer = await ask('/api/routing/{messageId}', { path: { messageId: id } }, asOf, signal);
-      if (!answer) return null;
-      if (answer.collaboration) {
-        const request = await lookUp({ kind: 'collaboration', id: answer.collaboration.collabId }, asOf, signal);
-        if (request) return request;
-      }
-      const agent = answer.agents[0]?.agentId;
-      return agent ? { path: ['agents', agent], query: { tab: 'events' }, hash: '' } : null;
+      return answer && { path: ['why', id], hash: '' };
     }
     case 'agent': {
       const answer = await ask('/api/agents', {}, asOf, signal);
