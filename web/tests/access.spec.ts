@@ -38,6 +38,7 @@ const pages = [
   'agents/eden',
   'search?q=webhook',
   'health',
+  'why',
 ];
 
 for (const path of pages) {
@@ -70,6 +71,49 @@ test('T-AXE a task, and the views of an agent', async ({ page, hub }) => {
   for (const tab of ['queue', 'continuation', 'tasks', 'plans', 'sessions', 'policy', 'events']) {
     await visit(page, hub.url(`agents/eden?tab=${tab}`));
     expect(await violations(page), tab).toEqual([]);
+  }
+});
+
+test('T-AXE a flow, its selection and its table', async ({ page, hub }) => {
+  test.setTimeout(120_000);
+  const { runs } = await hub.api('runs?state=ok&limit=1');
+  for (const path of [
+    `flow/${enc((await everySession(hub)).find(({ threads }) => threads.length > 2)!.workSessionId)}`,
+    `flow/${enc(runs[0].runId)}#${enc(`run:${runs[0].runId}`)}`,
+    `flow/${enc(runs[0].runId)}?view=table`,
+  ]) {
+    await visit(page, hub.url(path));
+    await expectAccessible(page, path);
+  }
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 640 });
+    for (const view of ['', '?view=table']) {
+      await visit(page, hub.url(`flow/${enc(runs[0].runId)}${view}#${enc(`run:${runs[0].runId}`)}`));
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    }
+  }
+});
+
+test('T-AXE flow and why, empty and with errors', async ({ page, serve, folder, faults }) => {
+  test.setTimeout(180_000);
+  faults.allow(/Failed to load resource/);
+  await writeHome(folder, []);
+  const server = await serve({ home: folder, args: ['--follow'] });
+  for (const path of ['why', 'why?tab=observed']) {
+    await visit(page, server.url(path));
+    await expectAccessible(page, `${path} empty`);
+  }
+  for (const path of ['flow/x', 'why/1465892000000000001']) {
+    await visit(page, server.url(path));
+    await expectAccessible(page, `${path} of nothing`);
+  }
+  await page.route(/\/ui\/api\/(?!agents$|health$)/, (route) =>
+    route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
+  );
+  for (const path of ['flow/x', 'why']) {
+    await page.goto(server.url(path));
+    await expect(page.locator('main h1').first()).toBeVisible();
+    await expectAccessible(page, `${path} error`);
   }
 });
 
@@ -113,7 +157,7 @@ test('T-AXE the past, the palette, the help and the connection', async ({ page, 
   expect(await violations(page), 'connection').toEqual([]);
 });
 
-for (const path of ['', 'c', 'tasks', 'agents', 'agents/eden', 'search?q=webhook', 'health']) {
+for (const path of ['', 'c', 'tasks', 'agents', 'agents/eden', 'search?q=webhook', 'health', 'why']) {
   test(`T-AXE ${path || 'now'} at 320 px and at 390 px does not scroll sideways`, async ({ page, hub }) => {
     for (const width of [320, 390]) {
       await page.setViewportSize({ width, height: 640 });

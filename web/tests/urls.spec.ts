@@ -18,6 +18,8 @@ test('T-URL every address survives a reload, Back and Forward, with parameters t
     'agents/eden?tab=plans', 'agents/eden?tab=sessions', 'agents/eden?tab=policy', 'agents/eden?tab=events', 'agents/seum', 'agents/ruda?tab=queue',
     'search', 'search?q=webhook', 'search?q=배포&sort=newest', 'health', '?as_of=300', 'c?as_of=300', `c/${enc(first!.workSessionId)}?as_of=480`,
     'tasks?as_of=300', 'tasks?view=deps&as_of=300', 'agents?as_of=300', 'agents/eden?as_of=300', 'search?q=webhook&as_of=300', 'health?as_of=300',
+    'why', 'why?tab=threads', 'why?agent=eden&mode=observer', 'why?as_of=300', `flow/${enc(first!.workSessionId)}`,
+    `flow/${enc(first!.workSessionId)}?view=table&fold=off`, `flow/${enc(first!.workSessionId)}?as_of=480`,
   ]; // prettier-ignore
   expect(paths.length).toBeGreaterThanOrEqual(60);
   const withUnknown = paths.map((path, index) =>

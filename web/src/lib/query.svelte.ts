@@ -21,7 +21,9 @@ const shortestMs = 500;
 export interface QueryOptions {
   /** What makes the answer stale, as a list or as a function where it follows parameters. */
   keys?: Key[] | (() => Key[]);
-  /** Longest time between requests while frames keep coming; each one doubles the wait from 500 ms up to it. */
+  /** Shortest time between two requests while frames keep coming: 500 ms. */
+  shortestMs?: number;
+  /** Longest time between requests while frames keep coming; each one doubles the wait from the shortest up to it. */
   slowestMs?: number;
   /** False for what the log does not contain: in the past nothing is asked and the error is `no_past`. */
   past?: boolean;
@@ -59,11 +61,13 @@ export class Query<P extends ReadPath> {
   #dueAt: number | null = null;
   #wantedSeq = 0;
   #askedAt = 0;
-  #pause = shortestMs;
+  #shortest: number;
+  #pause: number;
 
   constructor(path: P, options: QueryOptions) {
     this.#path = path;
     this.#options = options;
+    this.#pause = this.#shortest = options.shortestMs ?? shortestMs;
   }
 
   /** Asks for other parameters, or for the same ones at another point in time. Null asks for nothing. */
@@ -110,7 +114,7 @@ export class Query<P extends ReadPath> {
   #later(): void {
     const now = Date.now();
     const quiet = now - this.#askedAt > 4 * this.#pause;
-    if (quiet) this.#pause = shortestMs;
+    if (quiet) this.#pause = this.#shortest;
     const dueAt = Math.max(quiet ? now + 60 : now, this.#askedAt + this.#pause);
     // Frames that keep coming must not put it off.
     if (this.#dueAt !== null && this.#dueAt <= dueAt) return;
@@ -118,7 +122,7 @@ export class Query<P extends ReadPath> {
     this.#dueAt = dueAt;
     this.#timer = setTimeout(() => {
       this.#dueAt = null;
-      this.#pause = Math.min(this.#pause * 2, Math.max(shortestMs, this.#options.slowestMs ?? shortestMs));
+      this.#pause = Math.min(this.#pause * 2, Math.max(this.#shortest, this.#options.slowestMs ?? this.#shortest));
       if (document.hidden) document.addEventListener('visibilitychange', this.#shown, { once: true });
       else void this.#ask();
     }, dueAt - now);

@@ -37,9 +37,11 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'search?q=배포',
     'search?q=task',
     'health',
+    'why',
+    'why?tab=threads',
   ];
   for (const { workSessionId, threads } of await everySession(hub)) {
-    places.push(`c/${enc(workSessionId)}?cat=all&process=1`);
+    places.push(`c/${enc(workSessionId)}?cat=all&process=1`, `flow/${enc(workSessionId)}?view=table`);
     for (const thread of threads) places.push(`c/${enc(workSessionId)}/${enc(thread.id)}?cat=all`);
   }
   const { tasks } = await hub.api<{ tasks: { id: string; agentId: string }[] }>('tasks?limit=200');

@@ -67,6 +67,7 @@ export const w = words({
   tabEvents: { ko: '이벤트', en: 'Events' },
   tabRaw: { ko: '원본', en: 'Raw' },
   process: { ko: '과정 보기', en: 'Process' },
+  flow: { ko: '흐름 보기', en: 'See the flow' },
   findIn: { ko: '이 대화에서 찾기', en: 'Find in this conversation' },
   findNone: { ko: '없음', en: 'none' },
   findAt: { ko: (at: number, of: number) => `${of}개 중 ${at}번째`, en: (at: number, of: number) => `${at} of ${of}` },

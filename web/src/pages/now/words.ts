@@ -26,6 +26,7 @@ export const w = words({
   show: { ko: '보이기', en: 'Show' },
   more: { ko: (n: number) => `${n}개 더 있습니다.`, en: (n: number) => `There are ${n} more.` },
   conversation: { ko: '대화', en: 'Conversation' },
+  flow: { ko: '흐름', en: 'Flow' },
   task: { ko: '작업', en: 'Task' },
   seeAgent: { ko: (name: string) => `${name} 보기`, en: (name: string) => `See ${name}` },
   health: { ko: '상태', en: 'Health' },

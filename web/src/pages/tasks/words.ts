@@ -100,6 +100,7 @@ export const w = words({
   createdBy: { ko: '맡긴 쪽', en: 'Created by' },
   created: { ko: '만든 때', en: 'Created' },
   workSession: { ko: '작업 세션', en: 'Work session' },
+  flow: { ko: '흐름', en: 'Flow' },
   openSession: { ko: '대화 보기', en: 'Conversations' },
   previousSession: { ko: '이전 작업 세션', en: 'Previous work session' },
   source: { ko: '온 곳', en: 'Source' },
