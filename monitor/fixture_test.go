@@ -58,7 +58,13 @@ func definitions() []projections.Definition {
 // setup serves an empty log. The clock stands at noon.
 func setup(t testing.TB, change ...func(*monitor.Options)) *testBundle {
 	t.Helper()
-	db, _ := projectiontest.New(t, sqlite.Options{Now: func() time.Time { return noon }}, definitions()...)
+	return setupWith(t, definitions(), change...)
+}
+
+// setupWith is setup with other projections.
+func setupWith(t testing.TB, tables []projections.Definition, change ...func(*monitor.Options)) *testBundle {
+	t.Helper()
+	db, _ := projectiontest.New(t, sqlite.Options{Now: func() time.Time { return noon }}, tables...)
 	b := &testBundle{db: db}
 	b.now.Store(noon.UnixMilli())
 	opts := monitor.Options{Store: db, Rules: coordination.RulesV2, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Version: "test",

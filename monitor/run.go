@@ -200,7 +200,7 @@ func (s *Server) showRun(c echo.Context) error {
 			return nil, err
 		}
 		if !found {
-			p := notFound("No run " + shortened(id))
+			p := notFound("No run " + coordination.Shown(id))
 			p.Hint = "GET " + runsPath + " lists the runs; an imported log has none"
 			return nil, p
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/monitor"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 type runTelling struct {
@@ -33,7 +34,7 @@ func (b *testBundle) says(t testing.TB, messages ...string) {
 // A run is told with its question, its answer, its tokens, and its calls in their order; what was said by others is left out.
 func TestARunIsTold(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setupWith(t, append(definitions(), sessions.Definition()))
 	const ids = `"runId":"r/1","sessionKey":"agent:eden:main"`
 	b.says(t, `"author":"user","text":"earlier"`)
 	b.tell(t, coordination.RunStream("r/1"), "eden",

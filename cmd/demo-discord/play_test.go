@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	_ "embed"
+	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +55,44 @@ func TestDemoAsksWhy(t *testing.T) {
 	_, answer, _ := strings.Cut(out.String(), "$ openclawd why ")
 	if !strings.HasSuffix(answer, " is told of: @세움 도 확인해봐\n") {
 		t.Errorf("the answer is %q, want that of the message which mentions 세움", answer)
+	}
+}
+
+// With -keep the page and the API can be looked at after the play, until the demo is interrupted; then it ends well.
+func TestDemoIsKept(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	read, write := io.Pipe()
+	code := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		code <- run(ctx, []string{"-patience", patience, "-keep"}, write, &errs)
+		write.Close()
+	}()
+	var why string
+	lines := bufio.NewScanner(read)
+	for lines.Scan() && lines.Text() != "Ctrl-C ends it." {
+		if url, is := strings.CutPrefix(lines.Text(), "why "); is {
+			why = url
+		}
+	}
+	for path, says := range map[string]string{
+		why: "<title>", strings.Replace(why, "/ui/why/", "/api/routing/", 1): `"reason":"mentioned"`,
+	} {
+		response, err := http.Get(path) //nolint:noctx
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), says) {
+			t.Errorf("GET %s: %s, %v: no %q in %.300s", path, response.Status, err, says, body)
+		}
+	}
+	interrupt()
+	go io.Copy(io.Discard, read)
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d after it is interrupted, want 0: %s", got, errs.String())
 	}
 }
 
