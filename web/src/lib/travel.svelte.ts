@@ -19,7 +19,8 @@ export async function pointOf(text: string): Promise<number | null> {
   const point = parsePoint(text, clock.exactly(), locale.zone);
   if (point === null) throw new UnknownPoint(text);
   if (point === 'now') return null;
-  const query = 'seq' in point ? { at: String(point.seq) } : { time: new Date(point.ms).toISOString(), by: 'event' as const };
+  const query =
+    'seq' in point ? { at: String(point.seq) } : { time: new Date(point.ms).toISOString(), by: 'event' as const };
   const answer = await read('/api/replay/point', { query });
   if (answer instanceof Building) throw new ApiError('internal', 202, 'The point is not known yet.');
   return answer.data.seq;
