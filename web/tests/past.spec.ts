@@ -330,7 +330,7 @@ test('T-PAST what has no past says so, also where the whole page has none', asyn
   await expect(page.locator('main a[data-row]')).toHaveCount(0);
 });
 
-test('T-PAST a difference has the counts of the command', async ({ page, hub, serve }) => {
+test('T-PAST a difference has the counts of the command', async ({ page, serve }) => {
   const server = await serve({ args: ['--clock', '2026-11-23T03:00:00Z'] });
   const head = await server.settle();
   const db = /--db ([^\s'"]+)/.exec(server.output)?.[1] ?? /"?db"?=(\S+)/.exec(server.output)![1]!;
@@ -363,10 +363,9 @@ test('T-PAST a difference has the counts of the command', async ({ page, hub, se
   await page.getByRole('checkbox', { name: '표로 보기' }).click();
   await expect(page.locator('main tr[data-table]')).toHaveCount(0);
   await expect(page.getByRole('heading', { level: 2, name: /^대화/ })).toBeVisible();
-  void hub;
 });
 
-/** Counts clicks and keys; words that are typed count once. */
+/** Sizes at which questions are answered. Clicks and keys are counted; words that are typed count once. */
 const klm = { laptop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 
 for (const [device, viewport] of Object.entries(klm)) {
