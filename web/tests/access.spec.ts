@@ -49,6 +49,7 @@ const pages = [
 
 for (const path of pages) {
   test(`T-AXE ${path || 'now'} full`, async ({ page, hub }) => {
+    test.setTimeout(120_000);
     await visit(page, hub.url(path));
     await expectAccessible(page, path);
   });
@@ -124,7 +125,7 @@ test('T-AXE flow and why, empty and with errors', async ({ page, serve, folder, 
 });
 
 test('T-AXE empty', async ({ page, serve, folder }) => {
-  test.setTimeout(90_000);
+  test.setTimeout(150_000);
   await writeHome(folder, []);
   const server = await serve({ home: folder, args: ['--follow'] });
   for (const path of ['', 'c', 'tasks', 'agents', 'search', 'search?q=x', 'health', 'log']) {
@@ -134,7 +135,7 @@ test('T-AXE empty', async ({ page, serve, folder }) => {
 });
 
 test('T-AXE errors', async ({ page, hub, faults }) => {
-  test.setTimeout(90_000);
+  test.setTimeout(150_000);
   faults.allow(/Failed to load resource/);
   await page.route(/\/ui\/api\/(?!agents$|health$)/, (route) =>
     route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
