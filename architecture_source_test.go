@@ -120,6 +120,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"cmd/openclawd/sql.go":            "reads a statement from a file given by the user, in a process that has no database open yet",
 		"cmd/openclawd/shell/terminal.go": "reads and writes the input history, a file of a fixed name, in a process of its own",
 
+		"server/ui_store.go":              "reads what the page keeps, a file of a fixed name of its own that is only ever replaced",
 		"server/statefiles.go":            "reads state files of OpenClaw, of fixed names, after checking that none is the database",
 		"maintenance/verify/check.go":     "reads the check stored beside the database, under a name of its own",
 		"maintenance/redact/traces.go":    "searches the state directory, except databases, companions of ours, and other names of it",

@@ -37,7 +37,9 @@ func TestConfigurationIsToldWithoutSecrets(t *testing.T) {
 	if report.Usable || report.File != file || place < 0 || report.Findings[place].Line != 3 || report.Findings[place].Column == 0 || report.Findings[place].Hint == "" {
 		t.Errorf("the report is %+v", report)
 	}
-	if !slices.ContainsFunc(report.Findings, func(f config.Finding) bool { return strings.Contains(f.Hint, `"bindings"`) || strings.Contains(f.Hint, "bindings") }) {
+	if !slices.ContainsFunc(report.Findings, func(f config.Finding) bool {
+		return strings.Contains(f.Hint, `"bindings"`) || strings.Contains(f.Hint, "bindings")
+	}) {
 		t.Errorf("no finding says what was meant: %s", body)
 	}
 	status, _, shown := asking(t, "http://"+address.String())("/api/config/effective")
