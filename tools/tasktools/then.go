@@ -150,7 +150,7 @@ func (c *Changed) rejectedPrompt() string {
 		"Else tell the one who wants it that it is not done, and why.\n", c.ID, c.by(), c.facts(), coordination.Head(c.Outcome.Reason, mostText))
 }
 
-// started reports whether the owner had begun with the task.
+// started reports whether the owner had started the task.
 func (c *Changed) started() bool {
 	switch c.Was {
 	case coordination.StateInProgress, coordination.StateBlocked, coordination.StateInterrupted:

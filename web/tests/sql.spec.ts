@@ -27,7 +27,7 @@ async function askAPI(hub: Server, sql: string, asOf?: number) {
 
 async function becomeAdmin(page: Page) {
   await page.getByLabel('관리자 토큰').fill(adminToken);
-  await page.getByRole('button', { name: '관리자 되기' }).click();
+  await page.getByRole('button', { name: '15분 동안 관리자 되기' }).click();
   await expect(editorOf(page)).toBeVisible();
 }
 
@@ -58,7 +58,7 @@ test('T-SQL 2 wants an administrator, asks, draws and downloads', async ({ page,
   page.on('request', (request) => scripts.push(new URL(request.url()).pathname.split('/').at(-1)!));
   await visit(page, hub.url('sql'));
   await page.getByLabel('관리자 토큰').fill('wrong-token-of-this-test-0123456789');
-  await page.getByRole('button', { name: '관리자 되기' }).click();
+  await page.getByRole('button', { name: '15분 동안 관리자 되기' }).click();
   await expect(page.getByRole('alert')).not.toBeEmpty();
   expect(scripts).not.toContain('editor.js');
   await becomeAdmin(page);

@@ -5,6 +5,6 @@ export const raiseWords = words({
   raise: { ko: '15분 동안 관리자 되기', en: 'Be administrator for 15 minutes' },
   how: {
     ko: '서버를 OPENCLAWD_ADMIN_TOKEN과 함께 시작한 사람이 토큰을 압니다.',
-    en: 'Whoever started the server with OPENCLAWD_ADMIN_TOKEN has the token.',
+    en: 'The person who started the server with OPENCLAWD_ADMIN_TOKEN has the token.',
   },
 });
