@@ -29,7 +29,6 @@ import (
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/runs"
-	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
@@ -51,7 +50,7 @@ type testBundle struct {
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
-	return []projections.Definition{conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(),
+	return []projections.Definition{conversations.Routes(rules), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(),
 		plans.Definition(), routing.Definition(), responses.Definition(), index.Definition(rules), conversations.Definition(rules)}
 }
 

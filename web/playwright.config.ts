@@ -10,6 +10,8 @@ export default defineConfig({
   outputDir: '../bin/ui-test',
   fullyParallel: true,
   forbidOnly: process.env.CI !== undefined,
+  // A second try tells a slow machine from a defect; the report lists such tests as flaky.
+  retries: process.env.CI === undefined ? 0 : 1,
   workers: Math.min(2, cpus().length),
   timeout: 60_000,
   expect: { timeout: 10_000 },
