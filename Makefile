@@ -104,7 +104,7 @@ ui-break: build $(UI_MODULES) ## Put defects of the first page back, and check t
 	cd web && node tests/breaks/run.js $(UI_BREAK)
 
 .PHONY: ui-soak
-ui-soak: build $(UI_MODULES) ## Visit all pages again and again while 500 events a second come; what the page holds must not grow (MINUTES=20; RATE=N events a second)
+ui-soak: build $(UI_MODULES) ## Visit all pages while 500 events a second come, 20 minutes: what the page holds must not grow (MINUTES=N; RATE=N)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
 	cd web && OPENCLAWD_UI_MINUTES=$(or $(MINUTES),20) $(if $(RATE),OPENCLAWD_UI_RATE=$(RATE)) \
 		node_modules/.bin/playwright test --config bench/soak.config.ts
