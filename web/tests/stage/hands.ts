@@ -1,4 +1,4 @@
-import type { Locator, Page } from '@playwright/test';
+import { expect, type Locator, type Page } from '@playwright/test';
 
 export type Device = 'laptop' | 'phone';
 
@@ -63,5 +63,6 @@ export class Hands {
   async palette() {
     if (this.phone) await this.click(this.page.getByRole('button', { name: /^찾기 또는 이동/ }));
     else await this.press('Control+k');
+    await expect(this.page.getByRole('combobox')).toBeFocused();
   }
 }
