@@ -103,6 +103,12 @@ ui-images: build $(UI_MODULES) ## Take the pictures of the README, docs/images, 
 ui-break: build $(UI_MODULES) ## Put defects of the first page back, and check that their tests turn red (UI_BREAK=name)
 	cd web && node tests/breaks/run.js $(UI_BREAK)
 
+.PHONY: ui-soak
+ui-soak: build $(UI_MODULES) ## Visit all pages while 500 events a second come, 20 minutes: what the page holds must not grow (MINUTES=N; RATE=N)
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	cd web && OPENCLAWD_UI_MINUTES=$(or $(MINUTES),20) $(if $(RATE),OPENCLAWD_UI_RATE=$(RATE)) \
+		node_modules/.bin/playwright test --config bench/soak.config.ts
+
 .PHONY: ui-bench
 ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=pattern; EVENTS=N in the big log; JSON=1)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench

@@ -1,4 +1,4 @@
-import { appendFile, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { liveState, recorded, recordEvents } from '../tests/stage/live.ts';
@@ -6,6 +6,7 @@ import { logFile, until } from '../tests/stage/server.ts';
 import { enc } from '../tests/stage/tour.ts';
 import { beyondIdle, quantile, test, within } from './figures.ts';
 import { fill } from './fill.ts';
+import { write } from './writer.ts';
 
 /** Events a second, and for how long. */
 const rate = 1000;
@@ -17,11 +18,12 @@ const before = 10_000;
 const tries = 3;
 
 /** Records a page for a while, in which someone presses keys. */
-async function sample(page: Page, seconds: number, path: string) {
-  await page.evaluate((path) => window.measures.record(path), path);
+async function sample(page: Page, seconds: number, request: string | null) {
+  await page.evaluate((path) => window.measures.record(path), request ?? '');
   let pressed = 0;
   for (const end = Date.now() + seconds * 1000; Date.now() < end; pressed++) {
-    await page.keyboard.press(pressed % 8 < 4 ? 'j' : 'k');
+    // A row that is chosen stops the log, which is to go on.
+    await page.keyboard.press(request === null ? 'Shift' : pressed % 8 < 4 ? 'j' : 'k');
     await page.waitForTimeout(400);
   }
   const { frames, tasks, keys, oldest } = await page.evaluate(() => window.measures.stop());
@@ -36,24 +38,11 @@ async function sample(page: Page, seconds: number, path: string) {
   };
 }
 
-/** Appends lines to a log at a steady rate, as another gateway does, with the time at which each happens. */
-async function write(file: string, lines: string[]) {
-  const start = Date.now();
-  for (let written = 0; written < lines.length;) {
-    const now = Date.now();
-    const due = Math.min(lines.length, Math.floor(((now - start) * rate) / 1000));
-    if (due > written) {
-      const text = lines.slice(written, due).map((line) => line.replace(/"ts":\d+/, `"ts":${now}`));
-      await appendFile(file, `${text.join('\n')}\n`);
-      written = due;
-    }
-    await new Promise((done) => setTimeout(done, 10));
-  }
-}
-
+/** Pages, and the request whose answers they show; the log shows what the socket brings. */
 for (const [name, request] of [
   ['now', '/api/problems?limit=100'],
   ['conversations', '/api/work-sessions?'],
+  ['log', null],
 ] as const) {
   test(`live: ${name}, ${rate} events a second for ${seconds} s`, async ({ serve, folder, open, report }) => {
     let best: Awaited<ReturnType<typeof sample>> | undefined;
@@ -65,7 +54,7 @@ for (const [name, request] of [
     const server = await serve({ home: state, args: ['--follow'] });
     await until(async () => (await server.head()) >= before, 'the log', 60_000);
     const { sessions } = await server.api('work-sessions?include=summary&limit=1&role=conversation.main');
-    const path = name === 'now' ? '' : `c/${enc(sessions[0].workSessionId)}`;
+    const path = { now: '', conversations: `c/${enc(sessions[0].workSessionId)}`, log: 'log?scope=all' }[name];
 
     while (attempts < tries && !(best && best.frame <= idle.frame + 4)) {
       const page = await open();
@@ -76,7 +65,7 @@ for (const [name, request] of [
       const quiet = await sample(page, idleSeconds, request);
       const first = (await liveState(page)).seq + 1;
       const part = lines.slice(attempts * rate * seconds, (attempts + 1) * rate * seconds);
-      const [, busy] = await Promise.all([write(logFile(state), part), sample(page, seconds, request)]);
+      const [, busy] = await Promise.all([write(logFile(state), part, rate), sample(page, seconds, request)]);
       attempts++;
       const ended = Date.now();
       await until(async () => (await server.head()) >= first + part.length - 1, 'the server to read the log', 120_000);
@@ -102,7 +91,17 @@ for (const [name, request] of [
       within(`live.${name}.key`, key, 'ms', 100, `p95 from key press to paint (idle ${idle.key} ms); ${note}`),
       within(`live.${name}.lost`, lost, '', 0, `events; the page had all ${behind} ms after the last one; ${note}`),
       within(`live.${name}.doubled`, doubled, '', 0, `events; ${note}`),
-      within(`live.${name}.age`, oldest, 's', 10, `longest time between two answers that the page shows; ${note}`),
+      ...(request === null
+        ? []
+        : [
+            within(
+              `live.${name}.age`,
+              oldest,
+              's',
+              10,
+              `longest time between two answers that the page shows; ${note}`,
+            ),
+          ]),
       within(`live.${name}.heap`, heap, 'MiB', 60, `after it and a collection; ${note}`),
     );
   });

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { devices, Hands } from './stage/hands.ts';
 import { copySample, writeHome, type Server } from './stage/server.ts';
 import { expect, type Page, shown, test, visit } from './stage/test.ts';
 
@@ -16,19 +17,22 @@ async function brokenHome(dir: string) {
   );
 }
 
-test('T-KLM 15 what is wrong in openclaw.json: one click', async ({ page, serve, folder }) => {
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await brokenHome(folder);
-  const server = await serve({ home: folder });
-  await visit(page, server.url());
-  await page.getByRole('navigation').getByRole('link', { name: '설정' }).click();
-  const findings = page.getByRole('region', { name: '설정 파일 검사' });
-  const key = findings.getByRole('listitem').filter({ hasText: 'gatewy' });
-  await expect(key).toBeInViewport();
-  await expect(key).toContainText('3번째 줄, 3번째 글자');
-  await expect(key).toContainText('did you mean "gateway"?');
-  await expect(findings.getByRole('listitem').filter({ hasText: 'taskMonitor.port' })).toContainText('오류');
-});
+for (const device of devices) {
+  test(`T-KLM 15 what is wrong in openclaw.json: one click (${device})`, async ({ page, serve, folder }) => {
+    const hands = await Hands.at(page, device);
+    await brokenHome(folder);
+    const server = await serve({ home: folder });
+    await visit(page, server.url());
+    await hands.open('설정', ',');
+    const findings = page.getByRole('region', { name: '설정 파일 검사' });
+    const key = findings.getByRole('listitem').filter({ hasText: 'gatewy' });
+    await expect(key).toBeInViewport();
+    await expect(key).toContainText('3번째 줄, 3번째 글자');
+    await expect(key).toContainText('did you mean "gateway"?');
+    await expect(findings.getByRole('listitem').filter({ hasText: 'taskMonitor.port' })).toContainText('오류');
+    expect(hands.cost).toBe(1 + hands.extra);
+  });
+}
 
 test('T-SETTINGS findings by line, a fix to copy, and settings with their sources', async ({
   page,

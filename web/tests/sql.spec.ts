@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, test, visit, type Page } from './stage/test.ts';
+import { devices, Hands } from './stage/hands.ts';
 import { copySample, type Server } from './stage/server.ts';
 
 const adminToken = 'administrator-of-this-test-0123456789';
@@ -39,6 +40,23 @@ async function run(page: Page, sql: string) {
   await page.keyboard.press('Control+a');
   await page.keyboard.insertText(sql);
   await page.keyboard.press('Control+Enter');
+}
+
+for (const device of devices) {
+  test(`T-KLM 13 a question nobody thought of, with a chart: two (${device})`, async ({ page, serve, folder }) => {
+    const hub = await start(serve, folder);
+    const hands = await Hands.at(page, device);
+    await visit(page, hub.url('sql'));
+    await becomeAdmin(page);
+    await visit(page, hub.url());
+    await hands.open('SQL', 's');
+    await hands.click(page.getByRole('button', { name: '날짜별 이벤트 수' }));
+    const row = page.locator('main table tbody tr').first();
+    await expect(row).toBeInViewport();
+    await expect(row).toContainText(/^\d{4}-\d{2}-\d{2}/);
+    await expect(page.getByRole('tab', { name: '차트' })).toBeInViewport();
+    expect(hands.cost).toBe(2 + hands.extra);
+  });
 }
 
 test('T-SQL 1 explains where it is off, and loads no editor', async ({ page, hub }) => {

@@ -1,4 +1,5 @@
 import { playDiscord, type Play } from './stage/discord.ts';
+import { devices, Hands } from './stage/hands.ts';
 import { expect, test, visit } from './stage/test.ts';
 
 interface Routing {
@@ -17,30 +18,33 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => play?.stop());
 
-test('T-KLM 6 why an agent answered or not: two, by a pasted link', async ({ page, context }) => {
-  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  await visit(page, play.url());
-  await page.evaluate((link) => navigator.clipboard.writeText(link), play.link);
-  await page.keyboard.press('Control+k');
-  await expect(page.getByRole('combobox')).toBeFocused();
-  await page.keyboard.press('Control+v');
-  await expect(page).toHaveURL(play.url(`why/${play.messageId}`));
-  const row = (agent: string) => page.locator(`[data-agent="${agent}"]`);
-  await expect(row('seum')).toContainText('처리');
-  await expect(row('seum')).toContainText('메시지가 이 에이전트를 부릅니다.');
-  await expect(row('seum')).toBeInViewport();
-  await expect(row('dajim')).toContainText('관찰');
-  await expect(row('dajim')).toBeInViewport();
+for (const device of devices) {
+  test(`T-KLM 6 why an agent answered or not: two, by a pasted link (${device})`, async ({ page, context }) => {
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    const hands = await Hands.at(page, device);
+    await visit(page, play.url());
+    await page.evaluate((link) => navigator.clipboard.writeText(link), play.link);
+    await hands.palette();
+    await hands.press('Control+v');
+    await expect(page).toHaveURL(play.url(`why/${play.messageId}`));
+    const row = (agent: string) => page.locator(`[data-agent="${agent}"]`);
+    await expect(row('seum')).toContainText('처리');
+    await expect(row('seum')).toContainText('메시지가 이 에이전트를 부릅니다.');
+    await expect(row('seum')).toBeInViewport();
+    await expect(row('dajim')).toContainText('관찰');
+    await expect(row('dajim')).toBeInViewport();
 
-  // A typed link needs one more key.
-  await visit(page, play.url());
-  await page.keyboard.press('Control+k');
-  await expect(page.getByRole('combobox')).toBeFocused();
-  await page.keyboard.insertText(play.link);
-  await expect(page.getByRole('option').first()).toContainText(play.messageId);
-  await page.keyboard.press('Enter');
-  await expect(page).toHaveURL(play.url(`why/${play.messageId}`));
-});
+    expect(hands.cost).toBe(2);
+
+    // A typed link needs one more key.
+    await visit(page, play.url());
+    await hands.palette();
+    await page.keyboard.insertText(play.link);
+    await expect(page.getByRole('option').first()).toContainText(play.messageId);
+    await page.keyboard.press('Enter');
+    await expect(page).toHaveURL(play.url(`why/${play.messageId}`));
+  });
+}
 
 test('T-WHY gives the verdict of the API for each agent, with a sentence in both languages', async ({ page }) => {
   test.setTimeout(120_000);

@@ -1,21 +1,25 @@
 import type { Page } from '@playwright/test';
 import type { Line } from './server.ts';
 
-/**
- * Records the events that the page hands to its parts, in window.__events as seqs, and its state in window.__live. It finds the object of the
- * page's connection among the exports of the page's script, so that the page needs nothing for it.
- */
-export async function recordEvents(page: Page) {
+/** Finds the object of the page's connection among the exports of the page's script, as window.__live, so that the page needs nothing for it. */
+export async function findLive(page: Page) {
   await page.evaluate(async () => {
     const script = document.querySelector<HTMLScriptElement>('script[type=module]')!.src;
     const live = Object.values(await import(script)).find(
       (value: any) => value !== null && typeof value === 'object' && typeof value.onEvents === 'function',
-    ) as any;
+    );
     if (!live) throw new Error('the page exports no object with onEvents');
+    (window as any).__live = live;
+  });
+}
+
+/** Records the events that the page hands to its parts, in window.__events as seqs, and its state in window.__live. */
+export async function recordEvents(page: Page) {
+  await findLive(page);
+  await page.evaluate(() => {
     const all = window as any;
-    all.__live = live;
     all.__events = [];
-    live.onEvents((events: { seq: number }[]) => all.__events.push(...events.map(({ seq }) => seq)));
+    all.__live.onEvents((events: { seq: number }[]) => all.__events.push(...events.map(({ seq }) => seq)));
   });
 }
 

@@ -7,7 +7,7 @@ export const mainAgent = (): string =>
 
 let wanted = false;
 
-/** Whether the chat that opens was asked for with the keyboard, to write at once. It is asked once. */
+/** Whether the chat that opens was asked for by its key or its link, to write at once. It is asked once. */
 export function takeWanted(): boolean {
   const now = wanted;
   wanted = false;
