@@ -17,7 +17,7 @@ test('T-INBOX approve: five seconds later it is decided, with the name', async (
   await page.keyboard.press('a');
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeVisible();
   expect((await team.server.api('approvals')).total).toBe(1);
-  await expect(detail(page).getByText('이미 승인됨 · 병욱')).toBeVisible({ timeout: 15_000 });
+  await expect(detail(page).getByText('승인됨 · 병욱')).toBeVisible({ timeout: 15_000 });
   const decided = await team.eventTypes('task.approved');
   expect(decided.map(({ data }) => [data.taskId, data.decidedBy])).toEqual([[id, '병욱']]);
   await page.getByRole('tab', { name: '결정한 것' }).click();
@@ -132,7 +132,7 @@ test('T-KLM 4 approve from anywhere: two; from a phone two taps, and one from a 
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeVisible();
 
   await page.setViewportSize({ width: 390, height: 844 });
-  await expect(page.locator('main li').filter({ hasText: '밤에 온 일' })).toContainText('이미 승인됨', {
+  await expect(page.locator('main li').filter({ hasText: '밤에 온 일' })).toContainText('승인됨', {
     timeout: 15_000,
   });
   await visit(page, team.server.url());
@@ -140,12 +140,12 @@ test('T-KLM 4 approve from anywhere: two; from a phone two taps, and one from a 
   const row = page.locator('main li').filter({ hasText: '두 번째 일' });
   await row.getByRole('button', { name: '승인', exact: true }).click();
   await expect(row.getByText(/초 뒤 승인/)).toBeInViewport();
-  await expect(row).toContainText('이미 승인됨', { timeout: 15_000 });
+  await expect(row).toContainText('승인됨', { timeout: 15_000 });
 
   await visit(page, team.server.url(`inbox/${last}`));
   await detail(page).getByRole('button', { name: '승인', exact: true }).click();
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeInViewport();
-  await expect(detail(page)).toContainText('이미 승인됨', { timeout: 15_000 });
+  await expect(detail(page)).toContainText('승인됨', { timeout: 15_000 });
   expect((await team.server.api('approvals')).total).toBe(0);
 });
 
@@ -231,7 +231,7 @@ test('T-SEC-5 a viewer sees why nothing can be done, and what is sent anyway is 
   await expect(detail(page)).toContainText('operator');
   await expect(page.getByLabel('결정하는 사람')).toHaveCount(0);
   await detail(page).getByRole('button', { name: '승인', exact: true }).click();
-  await expect(detail(page)).toContainText('이미 승인됨 · operator (operate)', { timeout: 15_000 });
+  await expect(detail(page)).toContainText('승인됨 · operator (operate)', { timeout: 15_000 });
 });
 
 test('T-INBOX operators change a task: unblock, priority, reassign, cancel', async ({ page, working }) => {

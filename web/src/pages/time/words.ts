@@ -59,6 +59,7 @@ export const w = words({
   removeB: { ko: '두 번째 시점 빼기', en: 'Remove the second point' },
   compare: { ko: 'A와 B 비교', en: 'Compare A and B' },
   compareNow: { ko: 'A와 지금 비교', en: 'Compare A with now' },
+  compareDay: { ko: '하루 전과 지금 비교', en: 'Compare a day ago with now' },
   changed: { ko: '이 이벤트가 바꾼 것', en: 'What this event changed' },
   showChanged: { ko: '이 이벤트가 바꾼 것 보기', en: 'Show what this event changed' },
   nothingChanged: { ko: '바뀐 줄이 없습니다.', en: 'No row has changed.' },
