@@ -54,7 +54,7 @@ func (s *Server) listOwed(c echo.Context) error {
 				r.Link = linkOf(r.GuildID, r.PlaceID, r.MessageID)
 			}
 		}
-		return owedAnswer{Owed: found.Items, Count: len(found.Items), Total: found.Total, Overdue: found.Overdue, Cancelable: v.Flows != nil && v.then == nil,
+		return owedAnswer{Owed: found.Items, Count: len(found.Items), Total: found.Total, Overdue: found.Overdue, Cancelable: v.Flows != nil,
 			AsOfSeq: v.asOf}, nil
 	})
 }

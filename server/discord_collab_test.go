@@ -426,11 +426,11 @@ func TestM3_TheTableInTheLogOfTheStart(t *testing.T) {
 		text = strings.Replace(text, "agents: { list: [", `agents: { list: [{ id: "mute", name: "무음" }, `, 1)
 		return strings.Replace(text, "bindings: [", `bindings: [{ agentId: "ruda", match: { channel: "discord", accountId: "ghost" } }, `, 1)
 	}})
-	lines := team.log.until(t, "discord bot maps=account seum")
+	lines := team.log.until(t, "Discord bot configured agents=account seum")
 	lines = append(lines, team.log.until(t, "a binding gives ruda the account ghost")...)
 	for _, want := range []string{
-		"discord bot maps=account eden -> agent eden, bot " + team.bots["eden"].ID,
-		"discord bot maps=account ruda -> agent ruda, bot " + team.bots["ruda"].ID,
+		"Discord bot configured agents=account eden -> agent eden, bot " + team.bots["eden"].ID,
+		"Discord bot configured agents=account ruda -> agent ruda, bot " + team.bots["ruda"].ID,
 		"agent mute has no bot in Discord code=agent_without_bot subject=mute hint=add an account to channels.discord.accounts",
 	} {
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }) {

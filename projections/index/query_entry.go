@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Entry is the index entry of one event.

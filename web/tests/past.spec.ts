@@ -404,6 +404,7 @@ for (const [device, viewport] of Object.entries(klm)) {
     if (device === 'laptop') await page.keyboard.press('t');
     else await page.getByRole('button', { name: '시점 열기' }).click();
     cost++;
+    await expect(page.getByRole('textbox', { name: /시각/ })).toBeFocused();
     await page.keyboard.type('어제 18:00');
     cost++;
     await page.keyboard.press('Enter');

@@ -78,6 +78,7 @@ test('T-KLM 2 what two agents said to each other: two clicks, or the palette', a
   await visit(page, hub.url());
   hands.cost = 0;
   await hands.press('Control+k');
+  await expect(page.getByRole('combobox')).toBeFocused();
   await hands.type('이든 세움');
   await expect(
     page

@@ -35,6 +35,7 @@ test('T-KLM 6 why an agent answered or not: two, by a pasted link', async ({ pag
   // A typed link needs one more key.
   await visit(page, play.url());
   await page.keyboard.press('Control+k');
+  await expect(page.getByRole('combobox')).toBeFocused();
   await page.keyboard.insertText(play.link);
   await expect(page.getByRole('option').first()).toContainText(play.messageId);
   await page.keyboard.press('Enter');

@@ -30,3 +30,15 @@ export function hueOf(name: string): number {
 
 /** The first line of a description, which is its title. */
 export const firstLine = (description: string): string => description.trimStart().split('\n', 1)[0]!;
+
+/** Markdown as one line without its signs, for rows in lists. The text itself is shown rendered where it is open. */
+export function plainLine(markdown: string): string {
+  return markdown
+    .replace(/^[ \t]*(`{3,}|~{3,})[^\n]*$/gm, ' ')
+    .replace(/^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(\|[ \t:|-]*)?$/gm, ' ')
+    .replace(/^[ \t]*(#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+)+/gm, '')
+    .replace(/\*\*|__|~~|`/g, '')
+    .replace(/^[ \t]*\||\|[ \t]*$/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}

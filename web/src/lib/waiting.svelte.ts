@@ -1,60 +1,39 @@
-import { Building, read, type Answer, type ReadPath } from './api/client';
-import type { Key } from './live/stale';
-import { live } from './live/live.svelte';
+import { query, type Query } from './query.svelte';
 import { router } from './router.svelte';
+import { session } from './session.svelte';
 
-/** Shortest time between two requests of one number. */
-const pauseMs = 4000;
-
-/** A number that follows the log: it is asked again after a frame that may have changed it, not more often than every 4 s. */
-class Count<P extends ReadPath> {
-  #askedAt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(
-    readonly path: P,
-    readonly key: Key,
-    readonly found: (answer: Answer<P>) => void,
-  ) {}
-
-  start(): void {
-    void this.#read();
-    live.onStale((keys) => {
-      if (keys === 'all' || keys.has(this.key)) this.#later();
-    });
-  }
-
-  #later(): void {
-    this.#timer ??= setTimeout(() => void this.#read(), Math.max(200, this.#askedAt + pauseMs - Date.now()));
-  }
-
-  async #read(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#askedAt = Date.now();
-    if (document.hidden && this.#asked) {
-      document.addEventListener('visibilitychange', () => this.#later(), { once: true });
-      return;
-    }
-    this.#asked = true;
-    try {
-      const answer = await read(this.path, { query: { limit: 1 }, asOf: router.asOf });
-      if (!(answer instanceof Building)) this.found(answer.data);
-    } catch {
-      // The number stays until the next answer.
-    }
-  }
-  #asked = false;
-}
+const asked = { query: { limit: 1 } } as const;
+/** The numbers stand beside every page, so they are asked for rarely while frames keep coming. */
+const slowestMs = 4000;
 
 /** What waits for people, for the navigation: approvals, and answers that are overdue. */
 class Waiting {
-  approvals = $state(0);
-  overdue = $state(0);
+  #approvals: { now: Query<'/api/approvals'>; past: Query<'/api/approvals'> } | null = $state.raw(null);
+  #owed: { now: Query<'/api/owed'>; past: Query<'/api/owed'> } | null = $state.raw(null);
+
+  /** At the point in time that is shown; 0 while it is not known. */
+  get approvals(): number {
+    return (router.asOf === null ? this.#approvals?.now : this.#approvals?.past)?.data?.total ?? 0;
+  }
+
+  /** Answers that are overdue, at that point. */
+  get overdue(): number {
+    return (router.asOf === null ? this.#owed?.now : this.#owed?.past)?.data?.overdue ?? 0;
+  }
 
   start(): void {
-    new Count('/api/approvals', 'approvals', ({ total }) => (this.approvals = total)).start();
-    new Count('/api/owed', 'owed', ({ overdue }) => (this.overdue = overdue)).start();
+    // What another gateway keeps in files has no past.
+    const then = () => (router.asOf === null || session.info.mode === 'follow' ? null : asked);
+    $effect.root(() => {
+      this.#approvals = {
+        now: query('/api/approvals', () => asked, { keys: ['approvals'], slowestMs, now: true }),
+        past: query('/api/approvals', then),
+      };
+      this.#owed = {
+        now: query('/api/owed', () => asked, { keys: ['owed'], slowestMs, now: true }),
+        past: query('/api/owed', then),
+      };
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { plainLine } from '$lib/text';
 import type { Event } from '$lib/live/client';
 
 /** What the list keeps of an event: its texts are cut, so that 100,000 rows fit into memory. */
@@ -22,7 +23,7 @@ export function rowOf(event: Event): Row {
     type: event.type,
     from: text('from') || text('agentId'),
     to: text('to'),
-    text: text('displayText').slice(0, textLength).replace(/\s+/g, ' '),
+    text: plainLine(text('displayText').slice(0, textLength)),
     isError: record.isError === true,
   };
 }

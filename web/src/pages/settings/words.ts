@@ -95,7 +95,8 @@ export const w = words({
   follow: { ko: '다른 로그를 따라감', en: 'follows another log' },
   logId: { ko: '로그 식별자', en: 'Log' },
   seq: { ko: '여기 / 서버', en: 'Here / server' },
-  reconnects: { ko: '다시 연결한 횟수', en: 'Reconnects' },
+  reconnects: { ko: '다시 연결', en: 'Reconnects' },
+  times: { ko: (n: string) => `${n}번`, en: (n: string) => (n === '1' ? 'once' : `${n} times`) },
   licences: { ko: '이 화면에 쓰인 소프트웨어의 라이선스', en: 'Licences of the software in this page' },
 
   check: { ko: '설정 파일 검사', en: 'Check of the file' },
