@@ -18,7 +18,7 @@ test('T-INBOX approve: five seconds later it is decided, with the name', async (
   await page.keyboard.press('a');
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeVisible();
   expect((await team.server.api('approvals')).total).toBe(1);
-  await expect(detail(page).getByText('이미 승인됨 · 병욱')).toBeVisible({ timeout: 15_000 });
+  await expect(detail(page).getByText('승인됨 · 병욱')).toBeVisible({ timeout: 15_000 });
   const decided = await team.eventTypes('task.approved');
   expect(decided.map(({ data }) => [data.taskId, data.decidedBy])).toEqual([[id, '병욱']]);
   await page.getByRole('tab', { name: '결정한 것' }).click();
@@ -57,7 +57,7 @@ test('T-INBOX reject wants a reason, and offers recent ones', async ({ page, wor
   await expect(dialog.getByRole('button', { name: '거절' })).toBeDisabled();
   await page.keyboard.type('작게 나누세요');
   await dialog.getByRole('button', { name: '거절' }).click();
-  await expect(page.locator('main li').filter({ hasText: '첫 일' })).toContainText('이미 거절됨', { timeout: 15_000 });
+  await expect(page.locator('main li').filter({ hasText: '첫 일' })).toContainText('거절됨', { timeout: 15_000 });
   const [event] = (await team.eventTypes('task.cancelled')).slice(-1);
   expect(event!.data.reason).toBe('작게 나누세요');
   await page.locator('main a[data-row]').filter({ hasText: '둘째 일' }).click();
@@ -83,13 +83,13 @@ test('T-INBOX two tabs: the slower one is told who decided, and when', async ({ 
     body: JSON.stringify({ by: '민수', reason: '먼저 봤다' }),
   });
   expect(answer.status).toBe(200);
-  await expect(page.locator('main li').filter({ hasText: '함께 볼 일' })).toContainText('이미 거절됨 · 민수', {
+  await expect(page.locator('main li').filter({ hasText: '함께 볼 일' })).toContainText('거절됨 · 민수', {
     timeout: 15_000,
   });
   await expect(detail(page)).toContainText('먼저 봤다');
   // A deep link to it says the same.
   await visit(other, team.server.url(`inbox/${approvals[0].id}`));
-  await expect(detail(other)).toContainText('이미 거절됨 · 민수');
+  await expect(detail(other)).toContainText('거절됨 · 민수');
 });
 
 test('T-INBOX several at once, after one confirmation that lists them', async ({ page, working }) => {
@@ -133,7 +133,7 @@ test('T-KLM 4 approve from anywhere: two; from a phone two taps, and one from a 
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeVisible();
 
   await page.setViewportSize({ width: 390, height: 844 });
-  await expect(page.locator('main li').filter({ hasText: '밤에 온 일' })).toContainText('이미 승인됨', {
+  await expect(page.locator('main li').filter({ hasText: '밤에 온 일' })).toContainText('승인됨', {
     timeout: 15_000,
   });
   await visit(page, team.server.url());
@@ -141,12 +141,12 @@ test('T-KLM 4 approve from anywhere: two; from a phone two taps, and one from a 
   const row = page.locator('main li').filter({ hasText: '두 번째 일' });
   await row.getByRole('button', { name: '승인', exact: true }).click();
   await expect(row.getByText(/초 뒤 승인/)).toBeInViewport();
-  await expect(row).toContainText('이미 승인됨', { timeout: 15_000 });
+  await expect(row).toContainText('승인됨', { timeout: 15_000 });
 
   await visit(page, team.server.url(`inbox/${last}`));
   await detail(page).getByRole('button', { name: '승인', exact: true }).click();
   await expect(detail(page).getByText(/초 뒤 승인/)).toBeInViewport();
-  await expect(detail(page)).toContainText('이미 승인됨', { timeout: 15_000 });
+  await expect(detail(page)).toContainText('승인됨', { timeout: 15_000 });
   expect((await team.server.api('approvals')).total).toBe(0);
 });
 
@@ -238,7 +238,7 @@ test('T-SEC-5 a viewer sees why nothing can be done, and what is sent anyway is 
   await expect(detail(page)).toContainText('operator');
   await expect(page.getByLabel('결정하는 사람')).toHaveCount(0);
   await detail(page).getByRole('button', { name: '승인', exact: true }).click();
-  await expect(detail(page)).toContainText('이미 승인됨 · operator (operate)', { timeout: 15_000 });
+  await expect(detail(page)).toContainText('승인됨 · operator (operate)', { timeout: 15_000 });
 });
 
 test('T-INBOX operators change a task: unblock, priority, reassign, cancel', async ({ page, working }) => {

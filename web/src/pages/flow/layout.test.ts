@@ -182,6 +182,24 @@ describe('layOut', () => {
     expect(layout.marks.map(({ kind }) => kind).sort()).toEqual(['block', 'message', 'start']);
   });
 
+  it('folds nothing where there is only waiting', () => {
+    const waited = (end: number): TraceNode[] => [
+      { kind: 'conversation', id: 'c', seq: 1, from: 'a', to: 'b', at: now, endedAt: now + end, durationMs: end },
+    ];
+    const answered: TraceNode = {
+      kind: 'run',
+      id: 'r',
+      seq: 2,
+      agent: 'b',
+      at: now,
+      endedAt: now + 5000,
+      durationMs: 5000,
+    };
+    const end = 2 * foldAfterMs;
+    expect(layOut({ roots: waited(end) }, now + end).gaps).toEqual([]);
+    expect(layOut({ roots: [...waited(end), answered] }, now + end).gaps).toHaveLength(1);
+  });
+
   it('is ready for an empty trace', () => {
     expect(layOut({ roots: [] }, now)).toMatchObject({ lanes: [], spans: [], from: now, to: now, gaps: [] });
   });

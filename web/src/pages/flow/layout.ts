@@ -70,6 +70,8 @@ export interface Layout {
 
 /** Idle times longer than this are folded. */
 export const foldAfterMs = 5 * 60_000;
+/** Nothing is folded where less time than this would be left to draw. */
+const leastLeftMs = 1000;
 
 export const keyOf = (node: Pick<TraceNode, 'kind' | 'id'>): string => `${node.kind}:${node.id}`;
 
@@ -352,7 +354,9 @@ class FreeRows {
   }
 }
 
-/** Idle times: no agent runs or waits for a turn, and nothing is passed on. Waiting for an answer is idle. */
+/**
+ * Idle times: no agent runs or waits for a turn, and nothing is passed on. Waiting for an answer is idle, unless there is nothing but waiting.
+ */
 function gapsOf(spans: readonly Span[], marks: readonly Mark[], links: readonly Link[]): Gap[] {
   const busy: [from: number, to: number][] = [];
   for (const { node, from, to } of spans) {
@@ -368,5 +372,6 @@ function gapsOf(spans: readonly Span[], marks: readonly Mark[], links: readonly 
     if (from - end > foldAfterMs) gaps.push({ from: end, to: from });
     end = Math.max(end, to);
   }
-  return gaps;
+  const folded = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
+  return end - (busy[0]?.[0] ?? 0) - folded < leastLeftMs ? [] : gaps;
 }

@@ -1,3 +1,4 @@
+import { agents } from '$lib/agents.svelte';
 import { outcomes, priorities, runStates, taskStates } from '$lib/i18n/codes';
 import { exact } from '$lib/i18n/format';
 import { eventTypes } from '$lib/i18n/events';
@@ -20,8 +21,22 @@ export function value(table: string, column: string, raw: unknown): string {
   if (raw === null || raw === undefined || raw === '') return '';
   const word = codes[`${table}.${column}`]?.[String(raw)];
   if (word) return t(word);
+  if (column === 'agent') return agents.nameOf(String(raw));
+  if (table === 'tasks' && column === 'outcome') return outcomeOf(String(raw));
   if (typeof raw === 'number' && /(_at|_time|^at|^since)$/.test(column))
     return raw > 1e11 && raw < 1e14 ? exact(raw) : raw === 0 ? '' : String(raw);
-  const text = String(raw);
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
+  return shortened(String(raw));
 }
+
+/** The end of a task in words: its summary or its reason, else how it ended. */
+function outcomeOf(text: string): string {
+  try {
+    const { kind, summary, reason } = JSON.parse(text) as Record<'kind' | 'summary' | 'reason', string | undefined>;
+    const word = (taskStates as Record<string, Word | undefined>)[kind ?? ''];
+    return shortened(summary || reason || (word ? t(word) : text));
+  } catch {
+    return shortened(text);
+  }
+}
+
+const shortened = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text);
