@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func (m *team) draft(nonce, content string, notify ...string) discord.Post {
@@ -57,7 +58,8 @@ func TestOneNonceIsOneMessage(t *testing.T) {
 
 func TestFailuresHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.TimeLimit = 300 * time.Millisecond }).start()
+	patient := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.TimeLimit = testscale.Patience }).start()
+	hurried := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.TimeLimit = 300 * time.Millisecond }).start()
 	release := make(chan struct{})
 	defer close(release)
 	for name, c := range map[string]struct {
@@ -79,6 +81,10 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 		"lost":     {discordtest.LoseAnswer(), collaborate.Failure{}, collaborate.ClassLost, ""},
 		"silent":   {discordtest.HoldAnswer(release), collaborate.Failure{TimedOut: true}, collaborate.ClassTimeout, ""},
 	} {
+		m := patient
+		if c.want.TimedOut {
+			m = hurried
+		}
 		before := len(m.RequestsTo(discordtest.Match{Route: posting}))
 		fault := m.Inject(discordtest.Fault{Match: discordtest.Match{Route: posting}, Effect: c.effect})
 		_, err := m.Send(m.ctx, m.draft("n-"+name, "hi"))
