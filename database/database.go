@@ -10,7 +10,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -77,6 +79,21 @@ func ServerOf(db string) (api, gatewayAt string) {
 		gatewayAt = ""
 	}
 	return api, gatewayAt
+}
+
+// ServerRuns reports whether the process still runs that the lock file names. The file outlives its process, and another program may
+// listen at the address by then.
+func ServerRuns(db string) bool {
+	var pid int
+	if _, err := fmt.Sscanf(sqlite.Owner(db), "pid %d", &pid); err != nil || pid <= 0 {
+		return false
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	err = process.Signal(syscall.Signal(0)) // not supported on Windows, where finding a process proves that it runs
+	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows"
 }
 
 // isBound reports whether an address is one that is listened at, and not a wildcard.

@@ -3,7 +3,9 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -162,11 +164,21 @@ func (s *Server) startBackupJob(c echo.Context, job BackupJob, do func(context.C
 	s.backupJobs.next <- func(ctx context.Context) { // never blocks: one job at a time
 		ctx, stop := context.WithTimeout(ctx, backupTime)
 		defer stop()
-		name, err := do(ctx)
+		name, err := guarded(func() (string, error) { return do(ctx) })
 		s.backupJobs.end(name, s.opts.Now(), s.backupFailure(job, err))
 	}
 	s.position(c)
 	return writeJSON(c, http.StatusAccepted, backupStarted{true, job})
+}
+
+// guarded turns a panic of a job into an error: the job ends, and the server goes on.
+func guarded(do func() (name string, err error)) (name string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			name, err = "", fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // backupFailure is why a job failed; nil if it did not. Errors that are not the caller's are only logged.

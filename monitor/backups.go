@@ -61,7 +61,11 @@ func (s *Server) backUp(c echo.Context) error {
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(backupTime)) // a connection without deadlines blocks
 	ctx, stop := context.WithTimeout(context.WithoutCancel(c.Request().Context()), backupTime)
 	defer stop()
-	made, err := s.opts.Backup(ctx)
+	var made Copy
+	_, err := guarded(func() (name string, err error) {
+		made, err = s.opts.Backup(ctx)
+		return "", err
+	})
 	s.backupJobs.end(made.name(), s.opts.Now(), s.backupFailure(BackupJob{Kind: "make"}, err))
 	if err != nil {
 		return backupProblem(err)

@@ -45,7 +45,7 @@ func (s *Server) counts(c echo.Context) error {
 			return nil, err
 		}
 		a.Running, a.Queued = states[run.Running], states[run.Queued]
-		open, err := owed.Read(ctx, v.tx, owed.Query{Now: a.AtMs})
+		open, err := owed.Read(ctx, v.tx, owed.Query{Now: a.AtMs, Limit: 1})
 		if err != nil {
 			return nil, err
 		}

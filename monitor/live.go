@@ -73,7 +73,8 @@ func (s *Server) admitOrigin(r *http.Request) error {
 
 func (s *Server) orderOf(c echo.Context) (push.Order, error) {
 	p := parametersOf(c)
-	order := push.Order{View: push.View{Full: p.internal(), Topics: p.topics(), Slim: p.choice("fields", "all", "slim") == "slim"}}
+	_, granted := grantOf(c.Request().Context())
+	order := push.Order{Granted: granted, View: push.View{Full: p.internal(), Topics: p.topics(), Slim: p.choice("fields", "all", "slim") == "slim"}}
 	if order.Slim && order.Topics == 0 {
 		p.refuse("fields", "slim", "give topics too")
 	}

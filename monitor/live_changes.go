@@ -7,6 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor/push"
 )
@@ -44,11 +45,11 @@ func (v *view) changeNews(e *eventstore.Event) (news []push.Message) {
 		}
 	}
 	var data struct {
-		RunID     string `json:"runId"`
-		EffectID  string `json:"effectId"`
-		TaskID    string `json:"taskId"`
-		DecidedBy string `json:"decidedBy"`
-		Approval  bool   `json:"requiresApproval"`
+		RunID    string `json:"runId"`
+		EffectID string `json:"effectId"`
+		TaskID   string `json:"taskId"`
+		Progress string `json:"progress"`
+		Approval bool   `json:"requiresApproval"`
 	}
 	if e.Redacted() || json.Unmarshal(e.Data, &data) != nil {
 		return news
@@ -60,7 +61,7 @@ func (v *view) changeNews(e *eventstore.Event) (news []push.Message) {
 	case state != "" && data.RunID != "":
 		news = append(news, push.Message{Type: "run_update", AgentID: e.AgentID, Data: RunNews{data.RunID, state, e.Seq}})
 	case v.OwnTasks != nil && data.TaskID != "":
-		if state := taskApproval(e.Type, data.Approval, data.DecidedBy); state != "" {
+		if state := taskApproval(e.Type, data.Approval, data.Progress); state != "" {
 			news = append(news, approvalNews(e, data.TaskID, ApprovalNews{data.TaskID, approval.OfTask, state, e.Seq}))
 		}
 	}
@@ -71,15 +72,14 @@ func approvalNews(e *eventstore.Event, task string, told ApprovalNews) push.Mess
 	return push.Message{Type: "approval_update", AgentID: e.AgentID, TaskID: task, Data: told}
 }
 
-// taskApproval is the state of a task's approval after an event of a type; "" if the event does not change it. A task that those who may
-// approve it have cancelled was rejected.
-func taskApproval(typ string, requires bool, decidedBy string) string {
+// taskApproval is the state of a task's approval after an event of a type; "" if the event does not change it.
+func taskApproval(typ string, requires bool, progress string) string {
 	switch {
 	case typ == coordination.TypeTaskStarted && requires:
 		return plan.Pending
 	case typ == coordination.TypeTaskApproved:
 		return plan.Approved
-	case typ == coordination.TypeTaskCancelled && decidedBy != "":
+	case typ == coordination.TypeTaskCancelled && task.IsRejection(coordination.TaskState{Progress: progress}):
 		return plan.Rejected
 	}
 	return ""

@@ -66,7 +66,7 @@ func TestLiveTopics(t *testing.T) {
 	b.appending(t, "work.dead", `{"effectId":"send/1"}`)
 	b.tasked(t, "eden", "task_a", coordination.TypeTaskStarted, 1, coordination.TaskStarted{Context: ofTask("task_a", ""), Priority: "low",
 		Description: "일", RequiresApproval: true, Progress: "Task started"})
-	b.tasked(t, "eden", "task_a", coordination.TypeTaskCancelled, 2, coordination.TaskState{Context: ofTask("task_a", ""), Reason: "아니", DecidedBy: "민수", Progress: "x"})
+	b.tasked(t, "eden", "task_a", coordination.TypeTaskCancelled, 2, coordination.TaskState{Context: ofTask("task_a", ""), Reason: "아니", DecidedBy: "민수", Progress: "Task rejected by 민수: 아니"})
 	news := []string{
 		`run_update main  {"runId":"r1","state":"error","seq":1}`,
 		`work_update main  {"effectId":"send/1","state":"dead","seq":2}`,

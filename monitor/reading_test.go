@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -94,7 +95,20 @@ func TestReadTokenClosesTheLiveFeed(t *testing.T) {
 	if got := connect(); got != http.StatusSwitchingProtocols {
 		t.Errorf("without a token where there is none: %d", got)
 	}
+	before, response, err := (&websocket.Dialer{HandshakeTimeout: patience}).DialContext(t.Context(), "ws"+strings.TrimPrefix(b.url, "http")+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	defer response.Body.Close()
 	b.monitor.Configure(monitor.Settings{ReadToken: readToken + "\n"})
+	_ = before.SetReadDeadline(time.Now().Add(patience))
+	for err == nil {
+		_, _, err = before.ReadMessage()
+	}
+	if !websocket.IsCloseError(err, websocket.CloseServiceRestart) {
+		t.Errorf("a feed that was opened before ends with %v, want it closed", err)
+	}
 	for what, c := range map[string]struct {
 		header []string
 		status int

@@ -27,10 +27,14 @@ type Settings struct {
 	Cookie  config.Secret
 }
 
-// Configure changes the settings for new requests. It may be called at any time.
+// Configure changes the settings for new requests. Another token for reading ends the live feeds that were opened without a session. It
+// may be called at any time.
 func (s *Server) Configure(next Settings) {
 	next.Hosts, next.Origins = slices.Clone(next.Hosts), slices.Clone(next.Origins)
 	next.Token = config.Secret(strings.TrimSpace(next.Token.Reveal())) // as in the header
 	next.ReadToken = config.Secret(strings.TrimSpace(next.ReadToken.Reveal()))
-	s.settings.Store(&next)
+	before := s.settings.Swap(&next)
+	if before != nil && s.hub != nil && before.ReadToken != next.ReadToken {
+		s.hub.EndUngranted()
+	}
 }

@@ -23,7 +23,6 @@ func (t *Task) update(d coordination.TaskUpdated, seq int64) bool {
 	t.join(d.Context)
 	if d.Action == setPriority {
 		t.Priority = priority(d.Priority)
-		t.addProgress(d.Progress)
 		return true
 	}
 	if d.StepsReplaced {

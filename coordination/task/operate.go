@@ -53,7 +53,7 @@ func Unblock(t *Task, a Asked, renewed, note string) ([]Event, error) {
 	return events, nil
 }
 
-// Prioritise decides on task.updated with another priority, which does not move the focus of the owner. A task that has it needs nothing.
+// Prioritise decides on task.updated with another priority, which neither moves the focus of the owner nor counts as progress. A task that has it needs nothing.
 func Prioritise(t *Task, a Asked, priority string) ([]Event, error) {
 	if err := a.owner(t); err != nil {
 		return nil, err
@@ -68,8 +68,7 @@ func Prioritise(t *Task, a Asked, priority string) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{t.happens(coordination.TypeTaskUpdated, coordination.TaskUpdated{
-		Context: t.context(a), ProgressCount: t.ProgressCount + 1, Action: setPriority, Priority: priority, DecidedBy: a.decider(t),
-		Progress: line("Priority changed from " + t.Priority + " to " + priority + " by " + coordination.Mask(a.By)),
+		Context: t.context(a), ProgressCount: t.ProgressCount, Action: setPriority, Priority: priority, DecidedBy: a.decider(t),
 	})}, nil
 }
 

@@ -64,7 +64,7 @@ func TestPeopleChangeTasks(t *testing.T) {
 				want = task.CodeState
 			}
 			s := in(t, state)
-			focus := s.task.Focus
+			focus, lines := s.task.Focus, s.task.ProgressCount
 			events, err := does(s)
 			got := "="
 			switch {
@@ -80,8 +80,8 @@ func TestPeopleChangeTasks(t *testing.T) {
 			if got != want {
 				t.Errorf("%s of a task that is %s: %q, want %q", name, state, got, want)
 			}
-			if name == "prioritise" && got == want && want == state && (s.task.Priority != "urgent" || s.task.Focus != focus || !strings.Contains(s.task.Progress, "urgent by 지민")) {
-				t.Errorf("%s: priority %q, focus %d, then %d, %q", state, s.task.Priority, focus, s.task.Focus, s.task.Progress)
+			if name == "prioritise" && got == want && want == state && (s.task.Priority != "urgent" || s.task.Focus != focus || s.task.ProgressCount != lines) {
+				t.Errorf("%s: priority %q, focus %d, then %d, %d lines of progress, then %d", state, s.task.Priority, focus, s.task.Focus, lines, s.task.ProgressCount)
 			}
 		}
 	}

@@ -12,10 +12,11 @@ import (
 // client is one connection. It catches up on its own by reading the log at its own pace, and then receives the hub's
 // broadcasts.
 type client struct {
-	hub    *Hub
-	socket *socket
-	queue  *queue
-	view   View
+	hub     *Hub
+	socket  *socket
+	queue   *queue
+	view    View
+	granted bool // see Order
 
 	seq  int64 // seq up to which events were sent; used by its own goroutine only
 	live bool  // receives the hub's broadcasts; guarded by the hub's lock

@@ -22,7 +22,8 @@ var (
 
 // Order holds a client's parameters.
 type Order struct {
-	Since *int64 // start after this seq, which must not exceed the head; nil: new events only
+	Since   *int64 // start after this seq, which must not exceed the head; nil: new events only
+	Granted bool   // what may be read was found out before; EndUngranted leaves the client alone
 	View
 }
 
@@ -152,7 +153,7 @@ func (h *Hub) Accept(w http.ResponseWriter, r *http.Request, o Order) error {
 		h.opts.Logger.Debug("client lost while connecting", "client", r.RemoteAddr, "err", err)
 		return nil
 	}
-	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), view: o.View}
+	c := &client{hub: h, socket: s, queue: newQueue(h.opts.QueueFrames, h.opts.QueueBytes, &h.queued), view: o.View, granted: o.Granted}
 	h.welcome(c, o.Since)
 	defer h.forget(c)
 	c.serve()
@@ -220,6 +221,17 @@ func (h *Hub) forget(c *client) {
 	delete(h.clients, c)
 	h.mu.Unlock()
 	c.queue.forget()
+}
+
+// EndUngranted ends the clients that were accepted by rules that have changed. They may connect again.
+func (h *Hub) EndUngranted() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.clients {
+		if !c.granted {
+			c.queue.finish(restarted)
+		}
+	}
 }
 
 // close sends close frames to all clients and cuts off those that do not answer.

@@ -23,6 +23,9 @@ const (
 // maxGroups is how many groups a histogram names: those with most events.
 const maxGroups = 20
 
+// maxNames is how many agents or types are counted to find them: those with most events in the whole log.
+const maxNames = 500
+
 // Histogram counts the events of a section of the log, internal ones included, in buckets of equally many seqs. Empty if the section is.
 type Histogram struct {
 	Groups  []string // by number of events
@@ -184,6 +187,7 @@ func (h *Histogram) drop() {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(totals[b], totals[a]) })
+	order = order[:min(len(order), maxGroups)]
 	names := make([]string, len(order))
 	for at, i := range order {
 		names[at] = h.Groups[i]
@@ -199,7 +203,7 @@ func (h *Histogram) drop() {
 }
 
 func namesOf(ctx context.Context, tx *sql.Tx, query string) (names []string, err error) {
-	rows, err := tx.QueryContext(ctx, query, maxGroups)
+	rows, err := tx.QueryContext(ctx, query, maxNames)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (p *Place) ask(ctx context.Context, address, path string, into any) (status
 // tokenFor is the token for reading, for the API that was named explicitly or the server that has locked a database of
 // ours; "" for other addresses, where anyone may listen.
 func (p *Place) tokenFor(address string) config.Secret {
-	if at, _ := database.ServerOf(p.DB); p.apiNamed || at != "" && at == address && isOurs(p.DB+".lock") {
+	if at, _ := database.ServerOf(p.DB); p.apiNamed || at != "" && at == address && isOurs(p.DB+".lock") && database.ServerRuns(p.DB) {
 		return p.readToken.Value
 	}
 	return ""
