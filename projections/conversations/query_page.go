@@ -1,14 +1,13 @@
 package conversations
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -26,12 +25,12 @@ type Page struct {
 	Back bool // others are on the side from which the page is read
 }
 
-// One range for each kind, so that each ends after a page, whatever else the session contains.
 const (
-	ofKind         = "SELECT seq FROM session_events WHERE session_id = ? AND kind_id = ?"
-	ofKindInThread = "SELECT seq FROM session_events WHERE thread_id = ? AND kind_id = ?"
-	olderThan      = " AND seq < ? ORDER BY seq DESC LIMIT ?"
-	newerThan      = " AND seq > ? ORDER BY seq LIMIT ?"
+	// The rows are narrow, some hundred in a page of the file, so that skipping others is cheaper than an index that every event would pay for.
+	selectOlder = `SELECT seq FROM session_events WHERE session_id = ?1 AND seq < ?2 AND kind_id IN (SELECT j.value FROM json_each(?3) j)
+  AND (?4 = 0 OR thread_id = ?4) ORDER BY seq DESC LIMIT ?5`
+	selectNewer = `SELECT seq FROM session_events WHERE session_id = ?1 AND seq > ?2 AND kind_id IN (SELECT j.value FROM json_each(?3) j)
+  AND (?4 = 0 OR thread_id = ?4) ORDER BY seq LIMIT ?5`
 
 	// CROSS JOIN fixes the order of the loops: one look-up for each event of the page.
 	selectPage   = "SELECT e.seq, e.thread_id, e.time FROM json_each(?) j CROSS JOIN session_events e ON e.session_id = ? AND e.seq = j.value"
@@ -71,8 +70,7 @@ func Read(ctx context.Context, tx *sql.Tx, kinds *Kinds, id int64) (s *Session, 
 	return s, true, nil
 }
 
-// Find selects a page of at most limit listed events. Its cost depends on limit and on how many kinds of events the
-// session has, not on their number.
+// Find selects a page of at most limit listed events. It passes over the session's other events on the way.
 func (s *Session) Find(ctx context.Context, tx *sql.Tx, kinds *Kinds, r Range, limit int) (f Page, err error) {
 	from, forward, opposite := r.Before, false, r.Before-1
 	if r.After != nil {
@@ -93,47 +91,22 @@ func (s *Session) Find(ctx context.Context, tx *sql.Tx, kinds *Kinds, r Range, l
 }
 
 // find returns the nearest seqs before or after one.
-func (s *Session) find(ctx context.Context, tx *sql.Tx, kinds *Kinds, thread int64, forward bool, from int64, limit int) ([]int64, error) {
-	query, of := ofKind, s.ID
-	if thread != 0 {
-		query, of = ofKindInThread, thread
-	}
-	side, order := olderThan, func(a, b int64) int { return cmp.Compare(b, a) }
-	if forward {
-		side, order = newerThan, cmp.Compare[int64]
-	}
-	stmt, err := tx.PrepareContext(ctx, query+side)
-	if err != nil {
-		return nil, err
-	}
-	defer stmt.Close()
-	var found []int64
+func (s *Session) find(ctx context.Context, tx *sql.Tx, kinds *Kinds, thread int64, forward bool, from int64, limit int) (seqs []int64, err error) {
+	var listed []int64
 	for _, k := range s.kinds {
-		if !kinds.listed[k.kind] {
-			continue
-		}
-		rows, err := stmt.QueryContext(ctx, of, k.kind, from, limit)
-		if err != nil {
-			return nil, err
-		}
-		if found, err = appendSeqs(found, rows); err != nil {
-			return nil, err
+		if kinds.listed[k.kind] {
+			listed = append(listed, k.kind)
 		}
 	}
-	slices.SortFunc(found, order)
-	return found[:min(len(found), limit)], nil
-}
-
-func appendSeqs(seqs []int64, rows *sql.Rows) ([]int64, error) {
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		if err := rows.Scan(&seq); err != nil {
-			return nil, err
-		}
-		seqs = append(seqs, seq)
+	query := selectOlder
+	if forward {
+		query = selectNewer
 	}
-	return seqs, rows.Err()
+	err = projections.Reading(ctx, tx).Query(query, []any{s.ID, from, projections.JSONList(listed), thread, limit}, func(r eventstore.Row) error {
+		seqs = append(seqs, r.Int(0))
+		return nil
+	})
+	return seqs, err
 }
 
 // Show makes the events of a page the listed ones, and fills in their threads.

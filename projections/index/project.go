@@ -13,7 +13,7 @@ import (
 )
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "4"
+const version = "5"
 
 // HourMs is the width of the counting buckets.
 const HourMs = 3_600_000
@@ -82,6 +82,7 @@ type projector struct {
 
 	markFacets *projections.Table[markFacetKey, markFacet]
 	markBlocks *projections.Table[markBlockKey, markBlock]
+	newest     *newest
 }
 
 func newProjector(name func(string) string) *projector {
@@ -123,7 +124,7 @@ func newProjector(name func(string) string) *projector {
 			Args: func(args []any, b *block) []any { return append(args, b.block, b.facet, b.bits[:]) },
 		}),
 		events: projections.NewInserts(name("event_index"), "seq", "facet_id", "time", "time_source", "from_type", "to_type",
-			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version"),
+			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version", "agents", "failed"),
 		agents: projections.NewTable(projections.Columns[string, Activity]{
 			Table: name("agent_activity"), Names: []string{"agent", "seq", "at", "type"}, Key: 1, Fixed: 1, Keep: 500,
 			Lookup: "agent = ?", LookUp: func(agent string) []any { return []any{agent} },
@@ -135,11 +136,12 @@ func newProjector(name func(string) string) *projector {
 		}),
 		markFacets: markFacets(name("mark_facets")),
 		markBlocks: markBlocks(name("mark_blocks")),
+		newest:     newNewest(name),
 	}
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents, p.markFacets, p.markBlocks}
+	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents, p.markFacets, p.markBlocks, p.newest}
 }
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
@@ -173,9 +175,11 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	b.blockKey = in
 	b.bits[e.Seq%BlockSize/8] |= 1 << (e.Seq % 8)
 
+	of := marksOf(e)
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),
-		c.Confidence, projections.JSONList(c.SubTags), projections.JSONList(c.Secondary), c.Version)
-	if err := p.mark(tx, e, f.id); err != nil {
+		c.Confidence, projections.JSONList(c.SubTags), projections.JSONList(c.Secondary), c.Version,
+		projections.JSONList(of.agents), of.failed)
+	if err := p.mark(tx, e, f.id, &of); err != nil {
 		return err
 	}
 	return p.active(tx, e)

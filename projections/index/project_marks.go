@@ -15,25 +15,37 @@ type mark struct {
 	failed bool   // only events that report a failure
 }
 
-// marksOf lists an event's marks. An event concerns its subject, its sender and its receiver.
-func marksOf(e *projections.Event) (marks []mark) {
-	_, failed := coordination.Failure(&e.Record)
-	if failed {
-		marks = append(marks, mark{failed: true})
-	}
-	for _, agent := range []string{e.AgentID, e.Record.From(), e.Record.To()} {
-		m := mark{agent: strings.ToLower(agent)}
-		if agent == "" || slices.Contains(marks, m) {
-			continue
-		}
-		marks = append(marks, m)
-		if failed {
-			marks = append(marks, mark{m.agent, true})
-		}
-	}
-	return marks
+// marks are those of one event.
+type marks struct {
+	agents []string // that the event concerns: its subject, sender and receiver, in lower case, each once
+	failed bool
 }
 
+func marksOf(e *projections.Event) (m marks) {
+	_, m.failed = coordination.Failure(&e.Record)
+	for _, agent := range []string{e.AgentID, e.Record.From(), e.Record.To()} {
+		agent = strings.ToLower(agent)
+		if agent != "" && !slices.Contains(m.agents, agent) {
+			m.agents = append(m.agents, agent)
+		}
+	}
+	return m
+}
+
+// each visits every mark of an event.
+func (m *marks) each(visit func(mark)) {
+	if m.failed {
+		visit(mark{failed: true})
+	}
+	for _, agent := range m.agents {
+		visit(mark{agent: agent})
+		if m.failed {
+			visit(mark{agent, true})
+		}
+	}
+}
+
+// markFacet counts the events with a mark and a facet, in all spans of blocks before the newest one.
 type markFacet struct {
 	markFacetKey
 	n, firstSeq int64
@@ -82,24 +94,45 @@ func markBlocks(table string) *projections.Table[markBlockKey, markBlock] {
 }
 
 // mark records an event's marks.
-func (p *projector) mark(tx eventstore.Tx, e *projections.Event, facet int64) error {
-	for _, m := range marksOf(e) {
-		counted := markFacetKey{m, facet}
-		f, existed, err := p.markFacets.Edit(tx, counted)
+func (p *projector) mark(tx eventstore.Tx, e *projections.Event, facet int64, of *marks) error {
+	if !p.newest.known {
+		if err := p.newest.load(tx, e.Seq-1); err != nil {
+			return err
+		}
+	}
+	if e.Seq%BlockSize == 0 {
+		if err := p.writeMarks(tx, blockOf(e.Seq-1)); err != nil {
+			return err
+		}
+	}
+	p.newest.add(e.Seq, facet, of)
+	return nil
+}
+
+// writeMarks writes the marks of a block that has ended, and with the last block of a span its counts.
+func (p *projector) writeMarks(tx eventstore.Tx, block int64) error {
+	for m, set := range p.newest.bits {
+		key := markBlockKey{m, block}
+		b, _, err := p.markBlocks.EditNew(tx, key)
+		if err != nil {
+			return err
+		}
+		*b = markBlock{key, *set}
+	}
+	clear(p.newest.bits)
+	if (block+1)%spanOf != 0 {
+		return nil
+	}
+	for key, more := range p.newest.counts {
+		f, existed, err := p.markFacets.Edit(tx, key)
 		if err != nil {
 			return err
 		}
 		if !existed {
-			*f = markFacet{markFacetKey: counted, firstSeq: e.Seq}
+			*f = markFacet{markFacetKey: key, firstSeq: more.floor}
 		}
-		f.n++
-		in := markBlockKey{m, blockOf(e.Seq)}
-		b, _, err := p.markBlocks.Edit(tx, in)
-		if err != nil {
-			return err
-		}
-		b.markBlockKey = in
-		b.bits[e.Seq%BlockSize/8] |= 1 << (e.Seq % 8)
+		f.n += more.n
 	}
+	clear(p.newest.counts)
 	return nil
 }

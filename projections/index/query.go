@@ -41,6 +41,7 @@ type Selection struct {
 	facets []int64 // the matching facets
 	seqs   []int64 // with Sessions, all that match, ascending
 	floor  int64   // no matching event has a lower seq
+	newest *newest // with a mark
 }
 
 // part is the contribution of one facet to a selection.
@@ -60,13 +61,18 @@ func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) 
 	if err != nil {
 		return nil, fmt.Errorf("select events: %w", err)
 	}
+	if filter.marked() {
+		if s.newest, err = readNewest(ctx, tx); err != nil {
+			return nil, fmt.Errorf("select events: %w", err)
+		}
+	}
 	var within map[int64]part
 	limited := true
 	switch {
 	case filter.Sessions != nil:
 		within, err = s.countSessions(ctx, tx, facets)
 	case filter.marked():
-		within, err = countMarked(ctx, tx, filter.mark())
+		within, err = countMarked(ctx, tx, s.newest, filter.mark())
 	case filter.Since != nil || filter.Until != nil:
 		within, err = countWithin(ctx, tx, filter.since(), filter.until())
 	default:

@@ -5,9 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -42,9 +44,10 @@ type Bucket struct {
 }
 
 const (
-	selectTimes  = `SELECT j.key, e.time FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value`
-	selectAgents = `SELECT agent, sum(n) FROM mark_facets WHERE failed = 0 AND agent <> '' GROUP BY agent ORDER BY 2 DESC, 1 LIMIT ?`
-	selectTypes  = `SELECT type, sum(n) FROM facets GROUP BY type ORDER BY 2 DESC, 1 LIMIT ?`
+	selectTimes      = `SELECT j.key, e.time FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value`
+	selectAgents     = `SELECT agent, sum(n) FROM mark_facets WHERE failed = 0 AND agent <> '' GROUP BY agent ORDER BY 2 DESC, 1 LIMIT ?`
+	selectSpanAgents = `SELECT agent, bits FROM mark_blocks WHERE block >= ? AND block < ? AND failed = 0 AND agent <> ''`
+	selectTypes      = `SELECT type, sum(n) FROM facets GROUP BY type ORDER BY 2 DESC, 1 LIMIT ?`
 )
 
 // Count makes a histogram of the seqs from one to another, limited to the log. It reads a row for each mark or facet of each BlockSize
@@ -65,13 +68,17 @@ func Count(ctx context.Context, tx *sql.Tx, from, to int64, buckets int, by By) 
 		h.Buckets = append(h.Buckets, Bucket{Seq0: seq, Seq1: last, N: last - seq + 1})
 	}
 	s := section{from, to, width}
-	if err = h.readTimes(ctx, tx); err == nil {
-		err = eachMarkBlock(ctx, tx, mark{failed: true}, from, to, func(block int64, set []byte) {
+	newest, err := readNewest(ctx, tx)
+	if err == nil {
+		err = h.readTimes(ctx, tx)
+	}
+	if err == nil {
+		err = eachMarkBlock(ctx, tx, newest, mark{failed: true}, from, to, func(block int64, set []byte) {
 			s.spread(block, set, func(bucket int, n int64) { h.Buckets[bucket].Problems += n })
 		})
 	}
 	if err == nil {
-		err = h.divide(ctx, tx, s, by)
+		err = h.divide(ctx, tx, newest, s, by)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("count events: %w", err)
@@ -105,12 +112,15 @@ func (h *Histogram) readTimes(ctx context.Context, tx *sql.Tx) error {
 }
 
 // divide counts the events by group.
-func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, s section, by By) (err error) {
+func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, newest *newest, s section, by By) (err error) {
 	switch by {
 	case ByAgent:
-		h.Groups, err = namesOf(ctx, tx, selectAgents)
+		var more map[string]int64
+		if more, err = newest.agents(ctx, tx); err == nil {
+			h.Groups, err = namesOf(ctx, tx, selectAgents, more)
+		}
 	case ByType:
-		h.Groups, err = namesOf(ctx, tx, selectTypes)
+		h.Groups, err = namesOf(ctx, tx, selectTypes, nil)
 	}
 	if err != nil || len(h.Groups) == 0 {
 		return err
@@ -127,7 +137,7 @@ func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, s section, by By) (e
 		err = h.divideByType(ctx, tx, s, count)
 	} else {
 		for i, agent := range h.Groups {
-			if err = eachMarkBlock(ctx, tx, mark{agent: agent}, s.from, s.to, count(i)); err != nil {
+			if err = eachMarkBlock(ctx, tx, newest, mark{agent: agent}, s.from, s.to, count(i)); err != nil {
 				break
 			}
 		}
@@ -202,21 +212,35 @@ func (h *Histogram) drop() {
 	h.Groups = names
 }
 
-func namesOf(ctx context.Context, tx *sql.Tx, query string) (names []string, err error) {
-	rows, err := tx.QueryContext(ctx, query, maxNames)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
+// agents counts the events that concern each agent in the newest span of blocks.
+func (n *newest) agents(ctx context.Context, tx *sql.Tx) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for key, p := range n.counts {
+		if key.agent != "" && !key.failed {
+			counts[key.agent] += p.n
 		}
-		names = append(names, name)
 	}
-	return names, rows.Err()
+	err := projections.Reading(ctx, tx).Query(selectSpanAgents, []any{spanStart(n.block), n.block}, func(r eventstore.Row) error {
+		for _, b := range r.Blob(1) {
+			counts[r.Text(0)] += int64(bits.OnesCount8(b))
+		}
+		return nil
+	})
+	return counts, err
+}
+
+// namesOf returns the names with most events: those that a query counts, and more.
+func namesOf(ctx context.Context, tx *sql.Tx, query string, more map[string]int64) ([]string, error) {
+	counts := maps.Clone(more)
+	if counts == nil {
+		counts = map[string]int64{}
+	}
+	err := projections.Reading(ctx, tx).Query(query, []any{maxNames}, func(r eventstore.Row) error {
+		counts[r.Text(0)] += r.Int(1)
+		return nil
+	})
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	return names[:min(len(names), maxNames)], err
 }
 
 // section is a run of seqs in buckets of some width.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -16,52 +17,66 @@ const (
 	selectMarked     = `SELECT m.block, m.bits, b.bits FROM mark_blocks m CROSS JOIN json_each(?) j
  CROSS JOIN facet_blocks b ON b.facet_id = j.value AND b.block = m.block
  WHERE m.agent = ? AND m.failed = ? AND m.block >= ? AND m.block <= ?`
+	selectSpan = `SELECT m.block, b.facet_id, m.bits, b.bits FROM mark_blocks m CROSS JOIN facet_blocks b ON b.block = m.block
+ WHERE m.agent = ? AND m.failed = ? AND m.block >= ? AND m.block < ? ORDER BY m.block`
 	selectMarkBits = `SELECT m.block, m.bits FROM mark_blocks m WHERE m.agent = ? AND m.failed = ? AND m.block >= ? AND m.block <= ?`
 	selectOfNames  = `SELECT e.seq, i.facet_id FROM json_each(?) j CROSS JOIN work_sessions s ON s.name = j.value
  CROSS JOIN session_events e ON e.session_id = s.id CROSS JOIN event_index i ON i.seq = e.seq`
 )
 
-// countMarked counts the events with a mark by facet.
-func countMarked(ctx context.Context, tx *sql.Tx, m mark) (map[int64]part, error) {
-	rows, err := tx.QueryContext(ctx, selectMarkFacets, m.agent, m.failed)
+// countMarked counts the events with a mark by facet: those that mark_facets has, those of the span of blocks after them, and those of the
+// newest block.
+func countMarked(ctx context.Context, tx *sql.Tx, newest *newest, m mark) (map[int64]part, error) {
+	found := map[int64]part{}
+	add := func(facet, n, floor int64) {
+		p, known := found[facet]
+		if !known {
+			p.floor = floor
+		}
+		p.n += n
+		found[facet] = p
+	}
+	reading := projections.Reading(ctx, tx)
+	err := reading.Query(selectMarkFacets, []any{m.agent, m.failed}, func(r eventstore.Row) error {
+		add(r.Int(0), r.Int(1), r.Int(2))
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	found := map[int64]part{}
-	for rows.Next() {
-		var facet int64
-		var p part
-		if err := rows.Scan(&facet, &p.n, &p.floor); err != nil {
-			return nil, err
+	err = reading.Query(selectSpan, []any{m.agent, m.failed, spanStart(newest.block), newest.block}, func(r eventstore.Row) error {
+		if seqs := common(r.Int(0), r.Blob(2), r.Blob(3)); len(seqs) > 0 {
+			add(r.Int(1), int64(len(seqs)), seqs[0])
 		}
-		found[facet] = p
+		return nil
+	})
+	for key, more := range newest.counts {
+		if key.mark == m {
+			add(key.facet, more.n, more.floor)
+		}
 	}
-	return found, rows.Err()
+	return found, err
 }
 
 // markedBetween returns the seqs of the matching facets with the filter's mark in a run of blocks, ascending.
 func (s *Selection) markedBetween(ctx context.Context, tx *sql.Tx, from, to int64) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, selectMarked, projections.JSONList(s.facets), s.filter.Agent, s.filter.Failed, from, to)
+	var seqs []int64
+	m, facets, reading := s.filter.mark(), projections.JSONList(s.facets), projections.Reading(ctx, tx)
+	err := reading.Query(selectMarked, []any{facets, m.agent, m.failed, from, to}, func(r eventstore.Row) error {
+		seqs = append(seqs, common(r.Int(0), r.Blob(1), r.Blob(2))...)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var seqs []int64
-	for rows.Next() {
-		var number int64
-		var marked, set sql.RawBytes
-		if err := rows.Scan(&number, &marked, &set); err != nil {
-			return nil, err
-		}
-		both := slices.Clone([]byte(set))
-		for i := range both {
-			both[i] &= marked[i]
-		}
-		seqs = appendBits(seqs, number, both)
+	if set, is := s.newest.within(m, from, to); is {
+		err = reading.Query(selectBlocks, []any{facets, s.newest.block, s.newest.block}, func(r eventstore.Row) error {
+			seqs = append(seqs, common(r.Int(0), set, r.Blob(1))...)
+			return nil
+		})
 	}
 	slices.Sort(seqs)
-	return seqs, rows.Err()
+	return seqs, err
 }
 
 // countSessions counts the events of the filter's work sessions, with its mark, by facet, and keeps the seqs of those that match.
@@ -90,7 +105,7 @@ func (s *Selection) countSessions(ctx context.Context, tx *sql.Tx, facets []face
 	slices.SortFunc(events, func(a, b event) int { return int(a.seq - b.seq) })
 	events = slices.Compact(events) // a session that is named twice
 	if s.filter.marked() {
-		marked, err := s.filter.markedSeqs(ctx, tx, events[0].seq, events[len(events)-1].seq)
+		marked, err := s.markedSeqs(ctx, tx, events[0].seq, events[len(events)-1].seq)
 		if err != nil {
 			return nil, err
 		}
@@ -119,27 +134,25 @@ func (s *Selection) countSessions(ctx context.Context, tx *sql.Tx, facets []face
 }
 
 // markedSeqs lists the seqs with the filter's mark, from one seq to another at least, ascending.
-func (f *Filter) markedSeqs(ctx context.Context, tx *sql.Tx, from, to int64) (seqs []int64, err error) {
-	err = eachMarkBlock(ctx, tx, f.mark(), from, to, func(block int64, set []byte) { seqs = appendBits(seqs, block, set) })
+func (s *Selection) markedSeqs(ctx context.Context, tx *sql.Tx, from, to int64) (seqs []int64, err error) {
+	err = eachMarkBlock(ctx, tx, s.newest, s.filter.mark(), from, to, func(block int64, set []byte) { seqs = appendBits(seqs, block, set) })
 	slices.Sort(seqs)
 	return seqs, err
 }
 
-func eachMarkBlock(ctx context.Context, tx *sql.Tx, m mark, from, to int64, visit func(block int64, set []byte)) error {
-	rows, err := tx.QueryContext(ctx, selectMarkBits, m.agent, m.failed, blockOf(from), blockOf(to))
+// eachMarkBlock visits the blocks with a mark that contain the seqs from one to another.
+func eachMarkBlock(ctx context.Context, tx *sql.Tx, newest *newest, m mark, from, to int64, visit func(block int64, set []byte)) error {
+	err := projections.Reading(ctx, tx).Query(selectMarkBits, []any{m.agent, m.failed, blockOf(from), blockOf(to)}, func(r eventstore.Row) error {
+		visit(r.Int(0), r.Blob(1))
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var number int64
-		var set sql.RawBytes
-		if err := rows.Scan(&number, &set); err != nil {
-			return err
-		}
-		visit(number, set)
+	if set, is := newest.within(m, blockOf(from), blockOf(to)); is {
+		visit(newest.block, set)
 	}
-	return rows.Err()
+	return nil
 }
 
 // matches reports whether the events of a facet pass the filter, apart from time, marks and sessions.

@@ -31,8 +31,10 @@ func TestReadsUseIndexes(t *testing.T) {
 		"active":  {selectActivities, []any{`["eden"]`}, "SEARCH a USING PRIMARY KEY (agent=?)"},
 		"marks":   {selectMarkFacets, []any{"eden", 0}, "SEARCH mark_facets USING PRIMARY KEY (agent=? AND failed=?)"},
 		"marked":  {selectMarked, []any{"[1]", "eden", 0, 1, 2}, "SEARCH m USING INDEX mark_blocks_by_mark (agent=? AND failed=? AND block>? AND block<?)"},
+		"span":    {selectSpan, []any{"eden", 0, 1, 2}, "SEARCH m USING INDEX mark_blocks_by_mark (agent=? AND failed=? AND block>? AND block<?)"},
+		"agents":  {selectSpanAgents, []any{1, 2}, "SEARCH mark_blocks USING PRIMARY KEY (block>? AND block<?)"},
 		"bits":    {selectMarkBits, []any{"eden", 0, 1, 2}, "SEARCH m USING INDEX mark_blocks_by_mark (agent=? AND failed=? AND block>? AND block<?)"},
-		"session": {selectOfNames, []any{`["ws_1"]`}, "SEARCH e USING COVERING INDEX session_events_by_kind (session_id=?)"},
+		"session": {selectOfNames, []any{`["ws_1"]`}, "SEARCH e USING PRIMARY KEY (session_id=?)"},
 		"times":   {selectTimes, []any{"[1]"}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"roster":  {selectRoster, nil, "SEARCH projections USING PRIMARY KEY (name=?)"},
 	} {

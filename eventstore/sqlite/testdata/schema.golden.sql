@@ -271,7 +271,7 @@ CREATE TABLE event_index (
   sub_tags     TEXT NOT NULL,
   secondary    TEXT NOT NULL,
   version      TEXT NOT NULL     -- categoryVersion
-) STRICT;
+, agents TEXT NOT NULL DEFAULT '[]', failed INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE events (
   seq            INTEGER PRIMARY KEY, -- gapless, assigned by the writer
@@ -878,10 +878,6 @@ CREATE INDEX runs_by_work_session ON runs (work_session) WHERE work_session <> '
 CREATE INDEX runs_open ON runs (session_key, over_seq, place) WHERE over_seq = 0;
 
 CREATE INDEX runs_open_by_work_session ON runs (work_session, over_seq) WHERE over_seq = 0 AND work_session <> '';
-
-CREATE INDEX session_events_by_kind ON session_events (session_id, kind_id, seq);
-
-CREATE INDEX session_events_by_thread ON session_events (thread_id, kind_id, seq);
 
 CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
 
