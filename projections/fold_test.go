@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
@@ -84,6 +85,9 @@ func foldAtPoints(t *testing.T, events, points int) {
 	b.wantLive(t)
 	for _, d := range b.defs {
 		for _, table := range d.Tables {
+			if table == "mark_facets" && events < 16*index.BlockSize {
+				continue // counts are written by the span
+			}
 			if len(b.texts(t, "SELECT 1 FROM "+table+" LIMIT 1")) == 0 {
 				t.Errorf("the story puts nothing into %s", table)
 			}

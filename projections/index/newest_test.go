@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
@@ -28,7 +29,7 @@ func TestMarksAreCountedAtAnyEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	ctx, def := context.Background(), index.Definition(coordination.RulesV2)
 	opts := sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed}
-	log, _ := projectiontest.New(t, opts, def)
+	log, engine := projectiontest.New(t, opts, def)
 
 	agents := []string{"eden", "seum", "dajim", "Miru"}
 	concern, failures := map[string][]int64{}, []int64{} // seqs
@@ -81,8 +82,15 @@ func TestMarksAreCountedAtAnyEnd(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		log, _ = projectiontest.Open(t, opts, def)
+		log, engine = projectiontest.Open(t, opts, def)
 		check()
+	}
+	want := projectiontest.Dump(t, log, def)
+	if err := engine.Rebuild(ctx, projections.RebuildOptions{Names: []string{def.Name}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := projectiontest.Dump(t, log, def); !slices.Equal(got, want) {
+		t.Errorf("a rebuild gives other tables")
 	}
 }
 
