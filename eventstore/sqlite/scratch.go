@@ -165,7 +165,7 @@ func (s *Scratch) open(ctx context.Context) error {
 	}
 	query := url.Values{
 		"_synchronous": {"OFF"}, "_busy_timeout": {"5000"}, "_fk": {"1"}, "_dqs": {"0"},
-		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-16000)", "recursive_triggers(1)"},
+		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-8000)", "recursive_triggers(1)"},
 	}
 	if s.building == nil {
 		query.Set("_journal_mode", "WAL")

@@ -31,6 +31,9 @@ const (
 	backgroundOf = 500
 )
 
+// rowsOf is how many events the fold in the background keeps rows of in memory. It hurries less than a request, and should not double the memory of a server.
+const rowsOf = 2_500
+
 // passedMost is the number of states on the way that are remembered: each has a file open.
 const passedMost = 100
 
@@ -344,13 +347,17 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Discard()) }()
-	began, below := time.Now(), from
+	began, below, forgotten := time.Now(), from, from
 	for ok {
 		if err := check(); err != nil {
 			return err
 		}
 		worked := time.Now()
 		err := fold.Advance(ctx, b.opts.Log, due, backgroundOf, func() error {
+			if fold.Seq()-forgotten >= rowsOf {
+				fold.Forget()
+				forgotten = fold.Seq()
+			}
 			err := rest(ctx, time.Since(worked))
 			worked = time.Now()
 			return err
