@@ -29,7 +29,7 @@ write token (TASK_MONITOR_WRITE_TOKEN), or a flag is invalid.`
 
 func operations() []operation {
 	return []operation{
-		{"cancel", "Cancel a task", "Asks the running server to cancel a task. The owner of a task that it had begun is told; one that waits for approval is rejected, which needs\n--reason.",
+		{"cancel", "Cancel a task", "Asks the running server to cancel a task. The owner of a task under way is told; a task that waits for approval is rejected, which needs\n--reason.",
 			`  openclawd tasks cancel task_aa11 --reason "the customer withdrew"`, "reason", "`TEXT` that says why", false},
 		{"unblock", "Resume a blocked or interrupted task", "Asks the running server to let the owner of a task go on.",
 			`  openclawd tasks unblock task_aa11 --reason "the key is in the vault"`, "reason", "`TEXT` that says what has changed", false},
