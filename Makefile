@@ -88,11 +88,17 @@ ui-check: $(UI_MODULES) ## Check that web/dist is what web/src gives, format, bu
 ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with a running `openclawd serve` behind it
 	$(NPM) run dev
 
-# Tests named by GREP run without those that belong before them.
+# Tests named by GREP run without those that belong before them. T-PERF compares frames, so that nothing else runs beside it. With the
+# name of a defect in UI_BREAK it is put back, and its test must turn red.
 .PHONY: ui-test
+ifdef UI_BREAK
+ui-test: ui-break
+else
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
-	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)')
+	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)',--grep-invert T-PERF)
+	$(if $(GREP),,cd web && node_modules/.bin/playwright test --grep T-PERF)
+endif
 
 .PHONY: ui-images
 ui-images: build $(UI_MODULES) ## Take the pictures of the README, docs/images, with the page as it is now
@@ -108,6 +114,13 @@ ui-soak: build $(UI_MODULES) ## Visit all pages while 500 events a second come, 
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
 	cd web && OPENCLAWD_UI_MINUTES=$(or $(MINUTES),20) $(if $(RATE),OPENCLAWD_UI_RATE=$(RATE)) \
 		node_modules/.bin/playwright test --config bench/soak.config.ts
+
+.PHONY: ui-big
+ui-big: build ## Fill DIR with a team and a log of 1,000,000 events, to open the page over it (DIR=directory; EVENTS=N)
+	@test -n "$(DIR)" || { echo "usage: make ui-big DIR=directory, which must not exist or be empty"; exit 2; }
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	./bin/openclawd-bench fill --out "$(DIR)" --events $(or $(EVENTS),1000000)
+	@echo "open the page over it: bin/openclawd serve --follow --state-dir $(DIR)"
 
 .PHONY: ui-bench
 ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=pattern; EVENTS=N in the big log; JSON=1)

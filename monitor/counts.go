@@ -35,7 +35,7 @@ func (s *Server) counts(c echo.Context) error {
 	program := s.programNow(ctx)
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		a := countsAnswer{AtMs: int64(v.now), AsOfSeq: v.asOf}
-		stuck, err := v.problems(ctx, program, nil, nil, 1)
+		stuck, err := v.problems(ctx, program, nil, nil, 0, 1)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package monitor_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -104,5 +105,38 @@ func TestOwedListsWhoOwesAnswers(t *testing.T) {
 	over := get[owedPage](t, b, "/api/owed?open=false", http.StatusOK)
 	if done, silent := of(&over, "j3"), of(&over, "j/4"); done.State != owed.Answered || silent.State != owed.NoReply || silent.Reason != "no_reply" || over.Overdue != 0 {
 		t.Errorf("ended are %+v and %+v", done, silent)
+	}
+}
+
+// What has ended is listed, and cut, by when it ended: what began first and ended last comes first.
+func TestOwedListsWhatEndedLastFirst(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured(t)
+	for _, id := range []string{"early", "late"} {
+		b.flowed(t, id, "eden", coordination.TypeA2AJobCreated, coordination.A2AJobCreated{
+			Context: coordination.Context{ConversationID: "c_" + id, WorkSessionID: "ws_1", EventRole: coordination.RoleOrchestration},
+			JobID:   id, Kind: "send", FromAgent: "eden", ToAgent: "seum", Phase: "waiting", RequesterSessionKey: "agent:eden:main",
+			TargetSessionKey: "agent:seum:a2a:c_" + id, Message: "m", EffectiveTurns: 1, PayloadType: "question", PayloadSubject: "q_" + id, PayloadHash: id})
+		b.tell(t, "conversation/c_"+id, "eden", [2]string{coordination.TypeA2ASend, fmt.Sprintf(`{"jobId":%q,"runId":%[1]q,"fromAgent":"eden","toAgent":"seum",`+
+			`"conversationId":"c_%[1]s","workSessionId":"ws_1","eventRole":"conversation.main","message":"m","payloadType":"question"}`, id)})
+		b.requested(t, "asked "+id, "eden", "seum", 1)
+	}
+	for _, id := range []string{"late", "early"} {
+		b.flowed(t, id, "eden", coordination.TypeA2AJobFailed, coordination.A2AJob{JobID: id, FromAgent: "eden", ToAgent: "seum", Outcome: "no_reply", Reason: "wait_timeout"})
+		b.happens(t, coordination.CollabStream("asked "+id), coordination.TypeA2ACollaborateFailed, "eden", 2, coordination.A2ACollaborate{
+			Context: coordination.Context{EventRole: coordination.RoleOrchestration}, CollabID: "asked " + id, FromAgent: "eden", ToAgent: "seum", Key: "kasked " + id, ErrorCode: "gone"})
+	}
+	for query, want := range map[string][]string{
+		"limit=1&kind=flow":    {"flow early"},
+		"limit=1&kind=handoff": {"handoff early"},
+		"limit=1&kind=request": {"request asked early"},
+		"limit=4":              {"request asked early", "flow early", "handoff early", "request asked late"},
+		"limit=100":            {"request asked early", "flow early", "handoff early", "request asked late", "flow late", "handoff late"},
+		"limit=1&from=seum":    nil,
+	} {
+		if page := get[owedPage](t, b, "/api/owed?open=false&"+query, http.StatusOK); !slices.Equal(page.ids(), want) {
+			t.Errorf("%s: %q, want %q", query, page.ids(), want)
+		}
 	}
 }

@@ -17,8 +17,9 @@ import (
 const (
 	problemsPath = "/api/problems"
 
-	usualProblems = 100
-	mostProblems  = 500
+	usualProblems   = 100
+	mostProblems    = 500
+	mostSkippedOver = 10_000
 )
 
 // ProblemsAnswer answers GET /api/problems.
@@ -31,7 +32,7 @@ type ProblemsAnswer struct {
 // listProblems lists who and what is stuck.
 func (s *Server) listProblems(c echo.Context) error {
 	p := parametersOf(c)
-	limit := int(p.integer("limit", usualProblems, 1, mostProblems))
+	limit, offset := int(p.integer("limit", usualProblems, 1, mostProblems)), int(p.integer("offset", 0, 0, mostSkippedOver))
 	var known []string
 	for _, kind := range problems.Kinds() {
 		known = append(known, string(kind))
@@ -57,7 +58,7 @@ func (s *Server) listProblems(c echo.Context) error {
 	}
 	program := s.programNow(ctx)
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		return v.problems(ctx, program, inFiles, kinds, limit)
+		return v.problems(ctx, program, inFiles, kinds, offset, limit)
 	})
 }
 
@@ -74,7 +75,7 @@ func (s *Server) Problems(ctx context.Context) (answer *ProblemsAnswer, err erro
 			return err
 		}
 		v.roster = w.roster
-		answer, err = v.problems(ctx, program, nil, nil, usualProblems)
+		answer, err = v.problems(ctx, program, nil, nil, 0, usualProblems)
 		return err
 	})
 	return answer, err
@@ -111,8 +112,8 @@ func (s *Server) blockedInFiles(ctx context.Context) (list []problems.BlockedTas
 	return list, nil
 }
 
-func (v *view) problems(ctx context.Context, program programState, inFiles []problems.BlockedTask, kinds []problems.Kind, limit int) (*ProblemsAnswer, error) {
-	q := problems.Query{Now: int64(v.now), Kinds: kinds, Most: limit, Tasks: v.OwnTasks != nil, Events: v.Store.EventsIn}
+func (v *view) problems(ctx context.Context, program programState, inFiles []problems.BlockedTask, kinds []problems.Kind, offset, limit int) (*ProblemsAnswer, error) {
+	q := problems.Query{Now: int64(v.now), Kinds: kinds, Most: offset + limit, Tasks: v.OwnTasks != nil, Events: v.Store.EventsIn}
 	if v.then == nil && v.Operations.Capacity != nil {
 		q.Capacity = v.Operations.Capacity()
 	}
@@ -141,7 +142,7 @@ func (v *view) problems(ctx context.Context, program programState, inFiles []pro
 		p := &f.Places[i]
 		p.Name = cmp.Or(w.Text(p.Name), w.channel(p.ID))
 	}
-	return &ProblemsAnswer{problems.Decide(f, kinds, limit), v.unknownProblems(), v.asOf}, nil
+	return &ProblemsAnswer{problems.Decide(f, kinds, offset, limit), v.unknownProblems(), v.asOf}, nil
 }
 
 // able says which actions exist here.

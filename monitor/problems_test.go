@@ -173,12 +173,16 @@ func TestProblemsAreCountedWhateverIsListed(t *testing.T) {
 	}
 	b.now.Store(int64(at(60)))
 	want := map[problems.Kind]int{problems.NotReady: 1, problems.Dead: 7, problems.Blocked: 10, problems.NoReply: 10, problems.BotDown: 1, problems.Warning: 1}
-	for query, n := range map[string]int{"": 30, "?limit=3": 3, "?limit=500": 30, "?kind=blocked": 10, "?kind=blocked,dead&limit=9": 9, "?kind=overdue": 0} {
+	for query, n := range map[string]int{"": 30, "?limit=3": 3, "?limit=500": 30, "?kind=blocked": 10, "?kind=blocked,dead&limit=9": 9, "?kind=overdue": 0,
+		"?limit=9&offset=7": 9, "?limit=3&offset=28": 2, "?kind=blocked&offset=9": 1, "?kind=dead&limit=5&offset=5": 2, "?offset=30": 0, "?offset=10000": 0} {
 		got := problemsOf(t, b, query)
 		if len(got.Problems) != n || got.Total != 30 || !cmp.Equal(got.Counts, want) {
 			t.Errorf("%s: %d listed of %d, %v; want %d of 30, %v", query, len(got.Problems), got.Total, got.Counts, n, want)
 		}
-		if n == 9 && (got.Problems[0].ID != "dead:mail/6" || got.Problems[6].ID != "dead:mail/0" || got.Problems[7].ID != "blocked:ws_13:conv:c_27") {
+		if query == "?limit=9&offset=7" && got.Problems[0].ID != "dead:mail/0" { // after one reason and six of the dead
+			t.Errorf("the eighth problem is %s", got.Problems[0].ID)
+		}
+		if n == 9 && query != "?limit=9&offset=7" && (got.Problems[0].ID != "dead:mail/6" || got.Problems[6].ID != "dead:mail/0" || got.Problems[7].ID != "blocked:ws_13:conv:c_27") {
 			t.Errorf("the newest do not come first: %s, %s, %s", got.Problems[0].ID, got.Problems[6].ID, got.Problems[7].ID)
 		}
 	}

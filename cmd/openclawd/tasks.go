@@ -35,11 +35,12 @@ func newTasks(p *process) *cobra.Command {
 followed by the finished ones, newest first. From the database; works with or without a running server. Tasks imported from task files, of before
 the log or of another gateway, are included.
 
-A star marks the task that its agent is working on. Agents change their tasks with tools, and so can you: openclawd tools call`,
+A star marks the task that its agent is working on. Agents change their tasks with tools, people with the commands below.`,
 		Example: `  openclawd tasks
   openclawd tasks --agent eden --status blocked,in_progress
   openclawd tasks --all --work-session ws_1 --json
   openclawd tasks show task_aa11
+  openclawd tasks unblock task_aa11
   openclawd tasks rewrite`,
 		Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.tasks(cmd.Context(), l) },
@@ -56,6 +57,7 @@ A star marks the task that its agent is working on. Agents change their tasks wi
 	p.completeFlag(cmd, "agent", func(context.Context) []cobra.Completion { return p.completeConfigured(l.stateDir) })
 	p.completeFlag(cmd, "status", func(context.Context) []cobra.Completion { return monitor.TaskStates })
 	cmd.AddCommand(newTasksShow(p), newTasksRewrite(p))
+	cmd.AddCommand(newOperations(p)...)
 	return cmd
 }
 

@@ -118,8 +118,10 @@ func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
 }
 
 // ScratchLog is the schema name of the log's file in connections of a scratch. Its tables hold all events; the views events
-// and streams, which have the same columns, end at Until.
-const ScratchLog = "log"
+// and streams, which have the same columns, end at Until. A statement without these letters names no table of the file
+// that the scratch has too: a name without a schema means a temporary view or a table of the scratch first. No honest
+// statement contains them, and they need no escape in any way of quoting a name.
+const ScratchLog = "openclawd_whole_log"
 
 func (s *Scratch) makeFile() error {
 	made, err := os.OpenFile(s.opts.Path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

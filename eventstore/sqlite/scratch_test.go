@@ -134,14 +134,17 @@ func TestScratchShowsEarlierState(t *testing.T) {
 		}
 	}
 	for _, statement := range []string{
-		"DELETE FROM events", "DELETE FROM log.events", "DELETE FROM work_sessions", "CREATE TEMP TABLE t (a)", "CREATE TABLE t (a)",
+		"DELETE FROM events", "DELETE FROM " + sqlite.ScratchLog + ".events", "DELETE FROM work_sessions", "CREATE TEMP TABLE t (a)", "CREATE TABLE t (a)",
 	} {
 		err := s.View(t.Context(), func(tx *sql.Tx) error { _, err := tx.ExecContext(t.Context(), statement); return err })
 		if err == nil {
 			t.Errorf("%s: was allowed to a reader", statement)
 		}
 	}
-	if err := s.Update(t.Context(), func(tx eventstore.Tx) error { _, err := tx.Exec("DELETE FROM log.events"); return err }); err == nil {
+	if err := s.Update(t.Context(), func(tx eventstore.Tx) error {
+		_, err := tx.Exec("DELETE FROM " + sqlite.ScratchLog + ".events")
+		return err
+	}); err == nil {
 		t.Error("the log was written to")
 	}
 }

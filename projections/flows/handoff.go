@@ -21,23 +21,25 @@ type given struct {
 	state, status             string
 	replySeq, replyAt         int64 // first answer in its exchange
 	answeredSeq, answeredAt   int64
+	endedSeq                  int64
 }
 
 func newHandoffs(table string) *projections.Table[int64, given] {
 	return projections.NewTable(projections.Columns[int64, given]{
 		Table: table, Key: 1, Fixed: 11, Keep: 2_000,
 		Names: []string{"seq", "job", "type", "from_agent", "to_agent", "subject", "hash", "run_id", "conversation_id", "work_session_id", "at",
-			"state", "status", "reply_seq", "reply_at", "answered_seq", "answered_at"},
+			"state", "status", "reply_seq", "reply_at", "answered_seq", "answered_at", "ended_seq"},
 		Lookup: "seq = ?", LookUp: func(seq int64) []any { return []any{seq} },
 		Scan: func(r eventstore.Row, g *given) error {
 			*g = given{seq: r.Int(0), job: r.Text(1), about: about{kind: handoff.Type(r.Text(2)), from: r.Text(3), to: r.Text(4), subject: r.Text(5)},
 				hash: r.Text(6), runID: r.Text(7), conversation: r.Text(8), workSession: r.Text(9), at: r.Int(10), state: r.Text(11), status: r.Text(12),
-				replySeq: r.Int(13), replyAt: r.Int(14), answeredSeq: r.Int(15), answeredAt: r.Int(16)}
+				replySeq: r.Int(13), replyAt: r.Int(14), answeredSeq: r.Int(15), answeredAt: r.Int(16),
+				endedSeq: r.Int(17)}
 			return nil
 		},
 		Args: func(args []any, g *given) []any {
 			return append(args, g.seq, g.job, string(g.about.kind), g.about.from, g.about.to, g.about.subject, g.hash, g.runID, g.conversation, g.workSession,
-				g.at, g.state, g.status, g.replySeq, g.replyAt, g.answeredSeq, g.answeredAt)
+				g.at, g.state, g.status, g.replySeq, g.replyAt, g.answeredSeq, g.answeredAt, g.endedSeq)
 		},
 	})
 }
@@ -96,7 +98,7 @@ func (p *projector) sent(tx eventstore.Tx, e *projections.Event) error {
 
 // give opens a handoff. An open one with the same key is replaced.
 func (p *projector) give(tx eventstore.Tx, e *projections.Event, x *row, a about) error {
-	if err := p.end(tx, a, func(before *given) { before.state = HandoffReplaced }); err != nil {
+	if err := p.end(tx, a, e.Seq, func(before *given) { before.state = HandoffReplaced }); err != nil {
 		return err
 	}
 	g, _, err := p.handoffs.EditNew(tx, e.Seq)
@@ -114,8 +116,8 @@ func (p *projector) give(tx eventstore.Tx, e *projections.Event, x *row, a about
 }
 
 // end closes the open handoff of a key, if there is one, in the state returned by how; if that is still open, it stays
-// open.
-func (p *projector) end(tx eventstore.Tx, a about, how func(*given)) error {
+// open. by is the seq of the event that does it.
+func (p *projector) end(tx eventstore.Tx, a about, by int64, how func(*given)) error {
 	l, err := p.open.Get(tx, a)
 	if err != nil || l == nil || l.seq == 0 {
 		return err
@@ -127,6 +129,7 @@ func (p *projector) end(tx eventstore.Tx, a about, how func(*given)) error {
 	if how(g); g.state == HandoffOpen {
 		return nil
 	}
+	g.endedSeq = by
 	l, _, err = p.open.Edit(tx, a)
 	if err != nil {
 		return err
@@ -179,11 +182,11 @@ func (p *projector) reported(tx eventstore.Tx, e *projections.Event, from, to st
 		return nil
 	}
 	if t == handoff.Answer {
-		return p.end(tx, aboutOf(to, from, handoff.Question, payload.Subject), func(g *given) {
+		return p.end(tx, aboutOf(to, from, handoff.Question, payload.Subject), e.Seq, func(g *given) {
 			g.state, g.answeredSeq, g.answeredAt = HandoffAnswered, e.Seq, e.TS
 		})
 	}
-	return p.end(tx, aboutOf(to, from, handoff.TaskDelegation, payload.Subject), func(g *given) {
+	return p.end(tx, aboutOf(to, from, handoff.TaskDelegation, payload.Subject), e.Seq, func(g *given) {
 		if g.status = payload.Status; g.status == "completed" || g.status == "failed" {
 			g.state, g.answeredSeq, g.answeredAt = HandoffAnswered, e.Seq, e.TS
 		}
@@ -197,7 +200,7 @@ func (p *projector) settled(tx eventstore.Tx, x *row) error {
 	if err != nil || g == nil || g.state != HandoffOpen {
 		return err
 	}
-	return p.end(tx, g.about, func(g *given) {
+	return p.end(tx, g.about, x.over, func(g *given) {
 		switch {
 		case x.outcome != a2a.OutcomeOK:
 			g.state = HandoffFailed

@@ -13,7 +13,7 @@ import (
 const Name = "a2a"
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "a2a".
 func Definition() projections.Definition {

@@ -26,9 +26,9 @@ const (
 	selectRequests = `SELECT c.id, c.accepted_at, c.status, c.request ->> '$.step' FROM collaborations c WHERE c.status <> '' AND c.status IN ('pending', 'escalated')`
 	selectSending  = `SELECT c.id, c.accepted_at, c.status, c.request ->> '$.step' FROM collaborations c WHERE c.delivery = 'accepted' AND +c.status = ''`
 
-	endedFlows    = "SELECT j.id, j.ended_at FROM a2a_jobs j WHERE +j.over_seq > 0"
-	endedHandoffs = "SELECT h.seq, coalesce(nullif(h.answered_at, 0), h.at) FROM a2a_handoffs h WHERE h.state <> 'open'"
-	endedRequests = `SELECT c.id, coalesce(nullif(c.request ->> '$.respondedAt', 0), c.accepted_at) FROM collaborations c
+	endedFlows    = "SELECT j.id, j.over_seq FROM a2a_jobs j WHERE j.over_seq > 0"
+	endedHandoffs = "SELECT h.seq, h.ended_seq FROM a2a_handoffs h WHERE h.ended_seq > 0"
+	endedRequests = `SELECT c.id, c.last_seq FROM collaborations c
   WHERE +c.status NOT IN ('pending', 'escalated') AND NOT (+c.delivery = 'accepted' AND +c.status = '')`
 
 	selectSent = `SELECT j.id, e.ts FROM json_each(?) v CROSS JOIN a2a_jobs j ON j.id = v.value CROSS JOIN events e ON e.seq = j.sent_seq WHERE j.sent_seq > 0`
@@ -39,7 +39,7 @@ type Query struct {
 	Now      int64  // ms since 1970
 	From, To string // agents, lower case; "" is any
 	Kinds    []Kind // none is all
-	Ended    bool   // those that are over instead, the newest first
+	Ended    bool   // those that are over instead, those that ended last first
 	Limit    int
 
 	Reminders *response.Policy // nil: unknown
@@ -49,7 +49,7 @@ func (q *Query) wants(k Kind) bool { return len(q.Kinds) == 0 || slices.Contains
 
 // List is what Read found.
 type List struct {
-	Items   []Item // overdue first, then the oldest; ended ones newest first
+	Items   []Item // overdue first, then the oldest; ended ones as Query.Ended says
 	Total   int    // of open ones: how many there are; else how many are listed
 	Overdue int
 }
@@ -121,20 +121,20 @@ func requestFact(row eventstore.Row) Fact {
 	return Fact{Seq: row.Int(0), Since: row.Int(1), Status: response.Status(row.Text(2)), Step: int(row.Int(3))}
 }
 
-// ended lists what is over, the newest first.
+// ended lists what is over, in the opposite order of the events that ended it.
 func (r *reader) ended() (*List, error) {
 	type over struct {
 		Place
-		at int64
+		by int64 // seq of that event
 	}
 	var all []over
 	for _, part := range []struct {
 		kind                   Kind
 		query, from, to, order string
 	}{
-		{Flow, endedFlows, "j.from_agent", "j.to_agent", "j.id"},
-		{Handoff, endedHandoffs, "h.from_agent", "h.to_agent", "h.seq"},
-		{Request, endedRequests, "c.from_agent", "c.target_agent", "c.id"},
+		{Flow, endedFlows, "j.from_agent", "j.to_agent", "j.over_seq"},
+		{Handoff, endedHandoffs, "h.from_agent", "h.to_agent", "h.ended_seq"},
+		{Request, endedRequests, "c.from_agent", "c.target_agent", "c.last_seq"},
 	} {
 		if !r.wants(part.kind) {
 			continue
@@ -150,7 +150,7 @@ func (r *reader) ended() (*List, error) {
 		all = append(all, found...)
 	}
 	slices.SortStableFunc(all, func(a, b over) int {
-		return cmp.Or(-cmp.Compare(a.at, b.at), cmp.Compare(a.Kind, b.Kind), -cmp.Compare(a.Seq, b.Seq))
+		return cmp.Or(-cmp.Compare(a.by, b.by), cmp.Compare(a.Kind, b.Kind), -cmp.Compare(a.Seq, b.Seq))
 	})
 	places := make([]Place, 0, min(len(all), r.Limit))
 	for i := range all[:min(len(all), r.Limit)] {

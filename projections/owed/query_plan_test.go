@@ -32,7 +32,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		query, args := r.between(c.query, c.from, c.to)
 		projectiontest.WantPlan(t, db, c.uses, query, args...)
 	}
-	for _, query := range []string{endedFlows + " ORDER BY j.id DESC LIMIT 5", endedHandoffs + " ORDER BY h.seq DESC LIMIT 5", endedRequests + " ORDER BY c.id DESC LIMIT 5"} {
+	for _, query := range []string{endedFlows + " ORDER BY j.over_seq DESC LIMIT 5", endedHandoffs + " ORDER BY h.ended_seq DESC LIMIT 5",
+		endedRequests + " ORDER BY c.last_seq DESC LIMIT 5"} {
 		if plan := projectiontest.Plan(t, db, query); strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s\nsorts all that has ended", plan)
 		}

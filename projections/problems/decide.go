@@ -31,8 +31,8 @@ const MaxText = 500
 // shownElsewhere are the codes of warnings of which each case is a problem of another kind.
 var shownElsewhere = []health.Code{health.CodeWorkDead, health.CodeDiscordUndelivered, health.CodeDiscordBotOffline}
 
-// Decide returns the problems of the given kinds, none is all, at most limit of them; 0 is all.
-func Decide(f *Facts, kinds []Kind, limit int) List {
+// Decide returns the problems of the given kinds, none is all, without the first offset of them, and at most limit; 0 is all.
+func Decide(f *Facts, kinds []Kind, offset, limit int) List {
 	d := decision{Facts: f, counts: map[Kind]int{}}
 	d.reasons()
 	d.dead()
@@ -60,6 +60,7 @@ func Decide(f *Facts, kinds []Kind, limit int) List {
 	slices.SortStableFunc(l.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)), -cmp.Compare(since(&a), since(&b)), cmp.Compare(a.ID, b.ID))
 	})
+	l.Problems = l.Problems[min(offset, len(l.Problems)):]
 	if limit > 0 {
 		l.Problems = l.Problems[:min(limit, len(l.Problems))]
 	}

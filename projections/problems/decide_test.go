@@ -96,7 +96,7 @@ func TestDecide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.facts.Now = now
-			list := problems.Decide(&c.facts, nil, 0)
+			list := problems.Decide(&c.facts, nil, 0, 0)
 			var said []string
 			counts := map[problems.Kind]int{}
 			for i := range list.Problems {
@@ -123,7 +123,7 @@ func TestDecideSaysWhatCanBeDone(t *testing.T) {
 		Flows:   []flows.Row{{JobID: "j", FromAgent: "seum", DueAt: 1}},
 	}
 	actions := func() (all [][]problems.Action) {
-		for _, p := range problems.Decide(&f, nil, 0).Problems {
+		for _, p := range problems.Decide(&f, nil, 0, 0).Problems {
 			all = append(all, p.Actions)
 		}
 		return all
@@ -137,7 +137,7 @@ func TestDecideSaysWhatCanBeDone(t *testing.T) {
 	if diff := gocmp.Diff(want, actions()); diff != "" {
 		t.Errorf("able to do all (-want +got):\n%s", diff)
 	}
-	list := problems.Decide(&f, []problems.Kind{problems.Dead}, 1)
+	list := problems.Decide(&f, []problems.Kind{problems.Dead}, 0, 1)
 	p := list.Problems[0]
 	if len(p.Reason) > problems.MaxText || strings.Contains(p.Reason, "a1B2a1B2") || p.AgentID != "eden" {
 		t.Errorf("of %s: %q", p.AgentID, p.Reason)
@@ -147,7 +147,7 @@ func TestDecideSaysWhatCanBeDone(t *testing.T) {
 	}
 }
 
-// Kinds come in their order, then the newest first; unknown times come last. The limit cuts the end.
+// Kinds come in their order, then the newest first; unknown times come last. The offset cuts the beginning, the limit the end.
 func TestDecideOrders(t *testing.T) {
 	t.Parallel()
 	dead := func(id string, at int64) problems.DeadWork {
@@ -159,12 +159,15 @@ func TestDecideOrders(t *testing.T) {
 		Reasons: []health.Reason{{Severity: health.SeverityError, Code: "importing"}}}
 	want := []string{"not_ready:importing", "dead:new", "dead:old", "dead:unknown", "blocked::", "no_reply::"}
 	for limit := range len(want) + 1 {
-		var got []string
-		for _, p := range problems.Decide(&f, nil, limit).Problems {
-			got = append(got, p.ID)
-		}
-		if shown := want[:cmp.Or(limit, len(want))]; !slices.Equal(got, shown) {
-			t.Errorf("limit %d: %v, want %v", limit, got, shown)
+		for offset := range len(want) + 2 {
+			got := []string{}
+			for _, p := range problems.Decide(&f, nil, offset, limit).Problems {
+				got = append(got, p.ID)
+			}
+			first := min(offset, len(want))
+			if shown := want[first:min(len(want), first+cmp.Or(limit, len(want)))]; !slices.Equal(got, shown) {
+				t.Errorf("offset %d, limit %d: %v, want %v", offset, limit, got, shown)
+			}
 		}
 	}
 }

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { AxeBuilder } from '@axe-core/playwright';
 import { bubbles, composer, expectBubbles, pairConversation, say, withGateway, writeTeam } from './stage/chat.ts';
-import { Server, until, writeHome, type Options } from './stage/server.ts';
+import { binary, Server, until, writeHome, type Options } from './stage/server.ts';
 import { expect, test, visit, type Page } from './stage/test.ts';
 import { enc } from './stage/tour.ts';
 
@@ -325,6 +327,31 @@ test('T-CHAT a viewer reads the chat and sends nothing', async ({ page, serve, f
   await logIn(write);
   await say(page, '센다 4');
   await expectBubbles(page, ['>센다 3', '<3번을 받았습니다.', '>센다 4', '<4번을 받았습니다.']);
+});
+
+test('T-CHAT a prompt of the program is one line that opens', async ({ page, serve, folder }) => {
+  const server = await openChat(page, serve, folder);
+  const args = ['tools', 'call', 'task_start', '{"description": "결제 배포", "requires_approval": true}'];
+  await promisify(execFile)(binary, [...args, '--agent', 'eden', '--state-dir', folder]);
+  const { approvals } = await server.api('approvals');
+  await server.api(`approvals/${enc(approvals[0].id)}/approve`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+  });
+  const prompt = page.locator('article.bubble.note');
+  await expect(prompt).toHaveCount(1);
+  const body = prompt.locator('.text');
+  await expect(body).toBeHidden();
+  const { height } = (await prompt.locator('summary').boundingBox())!;
+  const line = await prompt
+    .locator('summary')
+    .evaluate((summary) => parseFloat(getComputedStyle(summary).fontSize) * 2);
+  expect(height).toBeLessThanOrEqual(Math.max(line, 44));
+  await prompt.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  await expect(body).toBeVisible();
+  await expect(body).toContainText('결제 배포');
 });
 
 test('T-CHAT a person steps into a conversation: one agent at once, more after a question', async ({

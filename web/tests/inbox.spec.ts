@@ -13,6 +13,8 @@ test('T-INBOX approve: five seconds later it is decided, with the name', async (
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await expect(detail(page).getByRole('heading', { name: '결제 배포' })).toBeVisible();
+  await expect(detail(page).locator('.links')).toContainText(/요청한 곳\s*이든/);
+  await expect(detail(page).locator('.links')).not.toContainText('agent:eden');
   await detail(page).getByLabel('결정하는 사람').fill('병욱');
   await page.getByRole('heading', { level: 1 }).click();
   await page.keyboard.press('a');

@@ -35,6 +35,13 @@ for (const device of devices) {
       await expect(first.locator('time').first()).toContainText(/분|시간|일/);
       await expect(first).toContainText('컨텍스트가 너무 깁니다');
       await expect(first.getByRole('link').first()).toHaveAttribute('href', /c\/|tasks\/|agents\/|health/);
+      for (const [name, path] of [
+        ['대화', /\/c\//],
+        ['흐름', /\/flow\//],
+      ] as const) {
+        await expect(first.getByRole('link', { name, exact: true })).toBeInViewport();
+        await expect(first.getByRole('link', { name, exact: true })).toHaveAttribute('href', path);
+      }
       await expect(page.locator('nav :is(.badge, b):visible').first()).toHaveText(String(total));
       expect(hands.cost).toBe(0);
     });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
-import { expect, test, visit, type Page } from './stage/test.ts';
+import { expect, test, visit, watch, type Page } from './stage/test.ts';
 import { devices, Hands } from './stage/hands.ts';
 import { copySample, type Server } from './stage/server.ts';
 
@@ -163,6 +163,85 @@ test('T-SQL 4 keeps questions by name, and asks about the past', async ({ page, 
 
   await page.getByRole('button', { name: '“머리” 지우기' }).click();
   await expect(page.getByRole('button', { name: '머리', exact: true })).toHaveCount(0);
+});
+
+/** The questions that the server keeps, by name. */
+async function sharedNames(hub: Server): Promise<string[]> {
+  const response = await fetch(hub.url('store/queries'), { headers: { 'Sec-Fetch-Site': 'same-origin' } });
+  const { value } = (await response.json()) as { value: { name: string }[] | null };
+  return (value ?? []).map(({ name }) => name).sort();
+}
+
+/** Saves a statement under a name. */
+async function save(page: Page, name: string, sql: string) {
+  await run(page, sql);
+  await page.getByLabel('저장할 이름').fill(name);
+  await page.getByRole('button', { name: '저장', exact: true }).click();
+  await expect(page.getByRole('button', { name, exact: true })).toBeVisible();
+}
+
+test('T-SQL 5 shares questions with everyone, and two who save at a time lose nothing', async ({
+  page,
+  browser,
+  serve,
+  folder,
+  faults,
+}) => {
+  faults.allow(/40[49]/);
+  const hub = await start(serve, folder);
+  const other = await browser.newContext();
+  await watch(other, faults);
+  const second = await other.newPage();
+  await visit(page, hub.url('sql'));
+  await becomeAdmin(page);
+  await save(page, '머리', 'SELECT 1');
+  expect(await sharedNames(hub)).toEqual(['머리']);
+
+  // What the other browser had is taken over once; another question with a name that is taken gets a name of its own.
+  await visit(second, hub.url('sql'));
+  await second.evaluate(() => {
+    const list = [
+      { name: '머리', sql: 'SELECT 7' },
+      { name: '꼬리', sql: 'SELECT 8' },
+    ];
+    localStorage.setItem('sql.saved', JSON.stringify(list));
+  });
+  await visit(second, hub.url('sql?s=머리'));
+  await becomeAdmin(second);
+  await expect(second.getByRole('button', { name: '머리 (2)', exact: true })).toBeVisible();
+  await expect(editorOf(second)).toHaveText('SELECT 1');
+  await expect.poll(() => sharedNames(hub)).toEqual(['꼬리', '머리', '머리 (2)']);
+  expect(await second.evaluate(() => localStorage.getItem('sql.saved'))).toBeNull();
+
+  // Neither knows of what the other one saves; both are kept, and both are shown.
+  await save(page, '하나', 'SELECT 11');
+  await save(second, '둘', 'SELECT 12');
+  expect(await sharedNames(hub)).toEqual(['꼬리', '둘', '머리', '머리 (2)', '하나']);
+  await expect(second.getByRole('button', { name: '하나', exact: true })).toBeVisible();
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await expect(page.getByRole('button', { name: '둘', exact: true })).toBeVisible();
+
+  // What one removes is gone for both, and does not come back.
+  await page.getByRole('button', { name: '“머리 (2)” 지우기' }).click();
+  await expect.poll(() => sharedNames(hub)).toEqual(['꼬리', '둘', '머리', '하나']);
+  await visit(second, hub.url('sql'));
+  await expect(second.getByRole('button', { name: '하나', exact: true })).toBeVisible();
+  await expect(second.getByRole('button', { name: '머리 (2)', exact: true })).toHaveCount(0);
+
+  // Where the server keeps nothing, the browser does, and shares it later.
+  const off = (url: URL) => url.pathname.endsWith('/store/queries');
+  await page.route(off, (route) =>
+    route.fulfill({ status: 404, contentType: 'application/json', body: '{"error":"x","code":"not_found"}' }),
+  );
+  await visit(page, hub.url('sql'));
+  await save(page, '여기', 'SELECT 13');
+  await expect(page.locator('aside')).toContainText('이 브라우저에만');
+  expect(await sharedNames(hub)).not.toContain('여기');
+  await page.unroute(off);
+  await visit(page, hub.url('sql'));
+  await expect.poll(() => sharedNames(hub)).toContain('여기');
+  await expect(page.getByRole('button', { name: '여기', exact: true })).toBeVisible();
+  await other.close();
 });
 
 test('T-AXE sql with an answer, as a table and as a chart, wide and narrow', async ({ page, serve, folder }) => {

@@ -236,6 +236,65 @@ test('T-STATE a parked projection is said on every page, also in the past, and l
   await expect(bar).toHaveCount(0);
 });
 
+test('T-STATE more problems than a page holds: how many, and a way to all of them', async ({ page, serve, folder }) => {
+  const conversations = 250;
+  const lines = Array.from({ length: conversations }, (_, index) => {
+    const common = {
+      fromAgent: 'eden',
+      toAgent: 'seum',
+      conversationId: `stuck-${index}`,
+      workSessionId: `ws_stuck_${index}`,
+      eventRole: 'conversation.main',
+      fromSessionType: 'main',
+      toSessionType: 'main',
+    };
+    const ts = Date.now() - (conversations - index) * 1000;
+    return [
+      { type: 'a2a.send', agentId: 'eden', ts, data: { ...common, message: `질문 ${index}`, runId: `run-${index}` } },
+      { type: 'a2a.complete', agentId: 'eden', ts: ts + 1, data: { ...common, outcome: 'no_reply' } },
+    ];
+  }).flat();
+  await writeHome(folder, pair, lines);
+  const server = await serve({ home: folder, args: ['--follow'] });
+  await until(async () => (await server.api('problems')).counts.no_reply === conversations, 'the import');
+  const { total } = await server.api('problems');
+  await visit(page, server.url());
+  const rows = page.locator('main li').filter({ has: page.locator('a[data-row]') });
+  await expect(rows).toHaveCount(100);
+  await expect(page.locator('main')).toContainText(`${total}개 가운데 1–100번째`);
+  await expect(page.locator('main')).toContainText(`${total - 100}개 더 있습니다`);
+
+  const seen = new Set<string>();
+  const collect = async () => {
+    for (const link of await rows
+      .locator('a[data-row]')
+      .evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href)))
+      seen.add(link);
+  };
+  await collect();
+  await page.getByRole('link', { name: '다음 100개' }).click();
+  await expect(page).toHaveURL(/[?&]from=100/);
+  await expect(page.locator('main')).toContainText(`${total}개 가운데 101–200번째`);
+  await collect();
+  await page.getByRole('link', { name: /^다음/ }).click();
+  await expect(page.locator('main')).toContainText(`${total}개 가운데 201–${total}번째`);
+  await expect(page.getByRole('link', { name: /^다음/ })).toHaveCount(0);
+  await collect();
+  const asked = [0, 100, 200].map((offset) => server.api(`problems?limit=100&offset=${offset}`));
+  const all = (await Promise.all(asked)).flatMap(({ problems }) => problems);
+  expect(all).toHaveLength(total);
+  expect(all.filter(({ kind }) => kind === 'no_reply')).toHaveLength(conversations);
+  expect([...seen].filter((link) => link.includes('/c/ws_stuck_'))).toHaveLength(conversations);
+
+  await page.goBack();
+  await expect(page.locator('main')).toContainText(`${total}개 가운데 101–200번째`);
+  await page.getByRole('link', { name: '앞의 100개' }).click();
+  await expect(page.locator('main')).toContainText(`${total}개 가운데 1–100번째`);
+  await visit(page, server.url('?from=9000'));
+  await expect(page.locator('main')).toContainText('이 뒤에는 문제가 없습니다');
+  await expect(page.getByRole('link', { name: '앞의 100개' })).toBeVisible();
+});
+
 test('T-STATE problems that cannot be known are no problems that are not there', async ({ page, hub, faults }) => {
   faults.allow(failed);
   await refuse(page, /\/ui\/api\/problems\?/, 500, { error: 'x', code: 'corrupt' });

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -68,6 +69,15 @@ func (p *Place) Approve(ctx context.Context, id, person string) (done approval.D
 // Reject is Approve for a rejection.
 func (p *Place) Reject(ctx context.Context, id, person, reason string) (done approval.Decided, err error) {
 	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/reject", decision{By: person, Reason: reason}, &done)
+	return done, err
+}
+
+// OperateTask asks the place's server to change a task: change is cancel, unblock, reassign or priority, said has the
+// fields of the request; empty ones are left out. The change is on disk when OperateTask returns. It returns the errors
+// of change.
+func (p *Place) OperateTask(ctx context.Context, id, change string, said map[string]string) (done approval.Operated, err error) {
+	maps.DeleteFunc(said, func(_, text string) bool { return text == "" })
+	err = p.change(ctx, "/api/tasks/"+url.PathEscape(id)+"/"+change, said, &done)
 	return done, err
 }
 

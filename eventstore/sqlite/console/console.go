@@ -146,6 +146,9 @@ type Result struct {
 // error of ctx, and those of answer. Rows passed to answer before an error are correct.
 func (c *Console) Query(ctx context.Context, q Question, answer Answer) (Result, error) {
 	statement, begin, err := check(q.SQL)
+	if err == nil && c.past != nil {
+		err = checkPast(statement)
+	}
 	if err != nil {
 		return Result{}, err
 	}

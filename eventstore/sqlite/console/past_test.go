@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -51,10 +52,14 @@ func TestQuestionsAboutThePast(t *testing.T) {
 			{"SELECT count(*) FROM task_files", "ok [[0]]"},
 			{"SELECT name FROM sqlite_schema WHERE name = 'task_files'", "ok [[task_files]]"},
 			{"WITH x AS (SELECT seq FROM events) SELECT count(*) FROM x", "ok [[30]]"},
-			{"SELECT seq FROM log.events", "sql_refused []"},
-			{"SELECT max(seq) FROM (SELECT * FROM log.events)", "sql_refused []"},
-			{"SELECT salt FROM log.events", "sql_refused []"},
-			{"SELECT sql FROM log.sqlite_schema", "sql_refused []"},
+			{"SELECT log.seq FROM events log ORDER BY seq DESC LIMIT 1", "ok [[30]]"},
+			{"SELECT seq FROM log.events", "sql_error []"},
+			{"SELECT seq FROM WHOLE.events", "sql_refused []"},
+			{"SELECT max(seq) FROM (SELECT * FROM WHOLE.events)", "sql_refused []"},
+			{"SELECT salt FROM WHOLE.events", "sql_refused []"},
+			{"SELECT sql FROM WHOLE.sqlite_schema", "sql_refused []"},
+			{"SELECT count(*) FROM WHOLE.sqlite_schema", "sql_refused []"},
+			{"SELECT count(*) FROM main.events", "sql_error []"},
 			{"SELECT sql FROM sqlite_temp_schema", "sql_refused []"},
 			{"SELECT * FROM pragma_database_list", "sql_refused []"},
 			{"DELETE FROM task_files", "sql_refused []"},
@@ -62,7 +67,8 @@ func TestQuestionsAboutThePast(t *testing.T) {
 			{"SELECT nothing FROM events", "sql_error []"},
 		} {
 			a := &answers{}
-			_, err := past.Query(t.Context(), console.Question{SQL: c.statement, Rows: 100}, a)
+			statement := strings.ReplaceAll(c.statement, "WHOLE", sqlite.ScratchLog)
+			_, err := past.Query(t.Context(), console.Question{SQL: statement, Rows: 100}, a)
 			if got := fmt.Sprint(codeOf(err), " ", a.rows); got != c.want {
 				t.Errorf("%s: %s: %s (%v), want %s", what, c.statement, got, err, c.want)
 			}
@@ -94,5 +100,70 @@ func TestThePastHasNoTurnsOfItsOwn(t *testing.T) {
 	}
 	if got := codeOf(within.err); got != "sql_busy" {
 		t.Errorf("about the present, while one about the past is answered: %s, want sql_busy", got)
+	}
+}
+
+// However a statement names the file of the whole log, it learns nothing of later events, not even how many there are. The tricks are
+// those that deceive an authorizer: it is told the name of the innermost view, CTE or subquery, and of a table without any column only
+// what the statement calls it.
+func TestThePastDoesNotReachLaterEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t, console.Limits{})
+	past := b.console.Past(b.stateAt(t, 30))
+	upper := strings.ToUpper(sqlite.ScratchLog)
+	for _, name := range []string{sqlite.ScratchLog, upper, `"` + sqlite.ScratchLog + `"`, "[" + upper + "]", "`" + sqlite.ScratchLog + "`", "'" + sqlite.ScratchLog + "'"} {
+		for _, trick := range []string{
+			"WITH events AS (SELECT * FROM WHOLE.events) SELECT max(seq) FROM events",
+			"WITH events AS MATERIALIZED (SELECT seq FROM WHOLE.events) SELECT max(a.seq) FROM events a, events b",
+			"WITH RECURSIVE events(seq) AS (SELECT 1 UNION SELECT e.seq FROM WHOLE.events e, events) SELECT max(seq) FROM events",
+			"SELECT max(seq) FROM (SELECT * FROM WHOLE.events) AS events",
+			"SELECT (SELECT events.seq FROM WHOLE.events AS events ORDER BY seq DESC LIMIT 1)",
+			"SELECT count(*) FROM WHOLE.events",
+			"SELECT count(*) FROM WHOLE . events",
+			"SELECT count(*) FROM WHOLE/* a comment */./* another */events",
+			"SELECT count(*) FROM WHOLE.streams, events",
+			"SELECT EXISTS (SELECT 1 FROM WHOLE.events WHERE rowid = 31)",
+			"SELECT 1 WHERE EXISTS (SELECT * FROM WHOLE.events LIMIT 1 OFFSET 30)",
+			"SELECT 1 FROM WHOLE.events LIMIT 1 OFFSET 30",
+			"SELECT 31 IN (SELECT rowid FROM WHOLE.events)",
+			"SELECT 31 IN WHOLE.events",
+			"SELECT v.n FROM (SELECT count(*) n FROM (SELECT 1 FROM WHOLE.events)) v",
+			"SELECT count(*) FROM v_events JOIN WHOLE.events USING (seq)",
+			"SELECT count(*) FROM WHOLE.v_events",
+			"SELECT max(seq) FROM WHOLE.v_events",
+			"SELECT count(*) FROM WHOLE.sqlite_schema",
+			"SELECT name FROM WHOLE.sqlite_schema",
+			"SELECT count(*) FROM WHOLE.sqlite_master",
+			"SELECT value FROM json_each((SELECT json_group_array(seq) FROM WHOLE.events))",
+			"EXPLAIN QUERY PLAN SELECT count(*) FROM WHOLE.events",
+			"VALUES ((SELECT count(*) FROM WHOLE.events))",
+		} {
+			statement := strings.ReplaceAll(trick, "WHOLE", name)
+			a := &answers{}
+			if _, err := past.Query(t.Context(), console.Question{SQL: statement, Rows: 100}, a); codeOf(err) != "sql_refused" || len(a.rows) > 0 {
+				t.Errorf("%s: %s (%v), %v, want sql_refused", statement, codeOf(err), err, a.rows)
+			}
+		}
+	}
+}
+
+// No name without a schema leads into the file of the whole log, where it has a table that the state does not have.
+func TestNamesOfThePastStayThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t, console.Limits{})
+	log, err := sqlite.OpenPlain(b.path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = log.ExecContext(t.Context(), "CREATE TABLE newer AS SELECT seq FROM events")
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	past := b.console.Past(b.stateAt(t, 30))
+	for _, statement := range []string{"SELECT count(*) FROM newer", "SELECT max(seq) FROM newer", "SELECT EXISTS (SELECT 1 FROM NEWER WHERE rowid = 31)",
+		"SELECT seq FROM (SELECT * FROM newer)", "WITH events AS (SELECT * FROM newer) SELECT count(*) FROM events"} {
+		if _, err := past.Query(t.Context(), console.Question{SQL: statement}, &answers{}); codeOf(err) != "sql_refused" {
+			t.Errorf("%s: %v, want sql_refused", statement, err)
+		}
 	}
 }

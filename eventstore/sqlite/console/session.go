@@ -17,6 +17,7 @@ import (
 	sqlite3lib "modernc.org/sqlite/lib"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 )
 
 // session is a connection for one query.
@@ -29,6 +30,7 @@ type session struct {
 	memory *account
 	tables map[string]bool // names that may be read, in lower case
 	made   map[string]bool // virtual tables, likewise: they may not be read
+	later  map[string]bool // tables of the whole log's file that a state of the past does not have, likewise
 	past   bool            // the tables are those as of an event
 
 	text  string // text that contains the statement
@@ -121,12 +123,25 @@ func (s *session) readTables() error {
 			s.tables[strings.ToLower(name)] = true
 		}
 	})
+	if err == nil && s.past {
+		err = s.readLater()
+	}
 	if err != nil {
 		return err
 	}
 	return s.each("PRAGMA module_list", func(row []driver.Value) {
 		if name, is := row[0].(string); is && !madeByJSON[strings.ToLower(name)] {
 			s.made[strings.ToLower(name)] = true
+		}
+	})
+}
+
+// readLater lists the tables of the whole log's file to which a name without a schema would lead.
+func (s *session) readLater() error {
+	s.later = map[string]bool{}
+	return s.each("SELECT name FROM "+sqlite.ScratchLog+".sqlite_schema", func(row []driver.Value) {
+		if name, is := row[0].(string); is && !s.tables[strings.ToLower(name)] {
+			s.later[strings.ToLower(name)] = true
 		}
 	})
 }

@@ -16,7 +16,7 @@ CREATE TABLE a2a_handoffs ( -- what was delegated or asked in a form that progra
   reply_at        INTEGER NOT NULL,    -- ms since 1970
   answered_seq    INTEGER NOT NULL,    -- of the a2a.send or a2a.response that answered it; 0: none has
   answered_at     INTEGER NOT NULL     -- ms since 1970
-) STRICT;
+, ended_seq INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE a2a_job_states ( -- how many flows there are of one sort; a row for each that there is some of
   kind    TEXT NOT NULL,
@@ -751,6 +751,8 @@ CREATE INDEX a2a_handoffs_by_target ON a2a_handoffs (to_agent);
 
 CREATE INDEX a2a_handoffs_by_work_session ON a2a_handoffs (work_session_id);
 
+CREATE INDEX a2a_handoffs_ended ON a2a_handoffs (ended_seq) WHERE ended_seq > 0;
+
 CREATE INDEX a2a_handoffs_open ON a2a_handoffs (state) WHERE state = 'open';
 
 CREATE INDEX a2a_jobs_by_conversation ON a2a_jobs (conversation_id);
@@ -777,11 +779,15 @@ CREATE INDEX a2a_jobs_open_by_conversation ON a2a_jobs (conversation_id, over_se
 
 CREATE INDEX a2a_jobs_open_by_work_session ON a2a_jobs (work_session_id, over_seq) WHERE over_seq = 0;
 
+CREATE INDEX a2a_jobs_over ON a2a_jobs (over_seq) WHERE over_seq > 0;
+
 CREATE INDEX a2a_jobs_spawns ON a2a_jobs (kind) WHERE kind = 'spawn';
 
 CREATE INDEX collaboration_threads_kept ON collaboration_threads (direction, last_used_at);
 
 CREATE INDEX collaborations_by_delivery ON collaborations (delivery);
+
+CREATE INDEX collaborations_by_last_seq ON collaborations (last_seq);
 
 CREATE INDEX collaborations_by_sender ON collaborations (from_agent);
 

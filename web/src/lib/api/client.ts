@@ -198,6 +198,35 @@ export async function write<A = unknown>(
   return { data: answer as A, seq: seqOf(response) ?? 0 };
 }
 
+/** What all who use the page share under a key; `etag` is its version. */
+export interface Kept {
+  value: unknown;
+  etag: string;
+}
+
+/** Reads what is shared under a key; null if nothing is yet. Throws ApiError: `not_found` if the server keeps nothing. */
+export async function readKept(key: string): Promise<Kept> {
+  const url = at(`store/${key}`);
+  return await keptOf(await send(url, { cache: 'no-store' }), `GET ${url.pathname}`);
+}
+
+/** Replaces the version that `etag` names. Throws ApiError: `conflict` if there is another one by now. */
+export async function replaceKept(key: string, { value, etag }: Kept): Promise<Kept> {
+  const url = at(`store/${key}`);
+  const response = await send(url, {
+    method: 'PUT',
+    headers: { 'Content-Type': 'application/json', 'X-Openclawd-Ui': '1', 'If-Match': etag },
+    body: JSON.stringify({ value }),
+    cache: 'no-store',
+  });
+  return await keptOf(response, `PUT ${url.pathname}`);
+}
+
+async function keptOf(response: Response, request: string): Promise<Kept> {
+  const { value } = bodyOf(response, await response.text(), request) as { value: unknown };
+  return { value, etag: response.headers.get('ETag') ?? '' };
+}
+
 /** Paths of questions that are sent as a body. */
 export type AskPath = {
   [P in keyof paths]: paths[P] extends { post: { responses: { 200: unknown; 202: unknown } } } ? P : never;

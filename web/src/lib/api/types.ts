@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * Who and what is stuck
-         * @description Lists problems, by kind in the order of ProblemKind, then newest first. total and counts are exact, regardless of limit and kind. The list ends at limit; kind narrows it. Conversations count as long as their work session is not archived. Warnings whose single cases are problems of another kind are left out: work_dead, discord_undelivered (dead) and discord_bot_offline (bot_down). With as_of the program's own state is unknown, and so are the actions.
+         * @description Lists problems, by kind in the order of ProblemKind, then newest first. total and counts are exact, regardless of limit, offset and kind. The list begins after the first offset problems and ends at limit; kind narrows it. Conversations count as long as their work session is not archived. Warnings whose single cases are problems of another kind are left out: work_dead, discord_undelivered (dead) and discord_bot_offline (bot_down). With as_of the program's own state is unknown, and so are the actions.
          */
         get: operations["listProblems"];
         put?: never;
@@ -644,7 +644,7 @@ export interface paths {
         };
         /**
          * Who owes an answer to whom
-         * @description Lists open flows between agents, handoffs and requests in Discord, overdue ones first, then the longest waiting. A flow that carries an open handoff is listed as that. total and overdue are exact, regardless of limit. With open=false it lists those that have ended, newest first.
+         * @description Lists open flows between agents, handoffs and requests in Discord, overdue ones first, then the longest waiting. A flow that carries an open handoff is listed as that. total and overdue are exact, regardless of limit. With open=false it lists those that have ended, the one that ended last first.
          */
         get: operations["listOwed"];
         put?: never;
@@ -4718,6 +4718,8 @@ export interface operations {
                 /** @description Kinds to list, separated by commas or repeated; without it, all */
                 kind?: string;
                 limit?: number;
+                /** @description Number of problems to leave out at the beginning */
+                offset?: number;
                 /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
                 min_seq?: components["parameters"]["minSeq"];
                 /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */

@@ -156,6 +156,22 @@ export function reasonSentence(code: string | null | undefined, text?: string | 
   return known ? t(known) : (text ?? (code ? t(reasons.other) : ''));
 }
 
+/** Why a run failed, by the class of its error. */
+export const runFailures: Record<string, Word> = dictionary({
+  rejected: reasons.model_rejected,
+  context_exceeded: reasons.context_too_long,
+  rate_limited: reasons.rate_limited,
+  overloaded: reasons.overloaded,
+  unavailable: reasons.model_unavailable,
+  timeout: reasons.model_unavailable,
+  auth: reasons.auth,
+  malformed: reasons.answer_invalid,
+  too_large: reasons.answer_invalid,
+  tools: reasons.tools_failed,
+  prompt: reasons.prompt_failed,
+  internal: reasons.internal,
+});
+
 /** What the continuation decided for an agent. */
 export const continuationKinds: Record<Schemas['ContinuationKind'], Word> = dictionary({
   nothing: { ko: '기다림', en: 'waits' },

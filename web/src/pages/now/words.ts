@@ -25,6 +25,13 @@ export const w = words({
   },
   show: { ko: '보이기', en: 'Show' },
   more: { ko: (n: number) => `${n}개 더 있습니다.`, en: (n: number) => `There are ${n} more.` },
+  range: {
+    ko: (first: number, last: number, all: number) => `${all}개 가운데 ${first}–${last}번째`,
+    en: (first: number, last: number, all: number) => `${first}–${last} of ${all}`,
+  },
+  earlier: { ko: (n: number) => `앞의 ${n}개`, en: (n: number) => `Previous ${n}` },
+  later: { ko: (n: number) => `다음 ${n}개`, en: (n: number) => `Next ${n}` },
+  noneHere: { ko: '이 뒤에는 문제가 없습니다.', en: 'There are no problems from here on.' },
   conversation: { ko: '대화', en: 'Conversation' },
   flow: { ko: '흐름', en: 'Flow' },
   task: { ko: '작업', en: 'Task' },

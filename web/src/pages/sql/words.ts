@@ -67,6 +67,15 @@ export const w = words({
   insert: { ko: (name: string) => `${name} 넣기`, en: (name: string) => `Insert ${name}` },
   questions: { ko: '질문', en: 'Questions' },
   own: { ko: '저장한 질문', en: 'Saved questions' },
+  sharedText: { ko: '이 페이지를 쓰는 모두가 함께 씁니다.', en: 'All who use this page share them.' },
+  ownText: {
+    ko: '저장하면 이 브라우저에만 남습니다.',
+    en: 'What you save stays in this browser.',
+  },
+  notSaved: {
+    ko: (why: string) => `저장한 질문을 읽거나 바꾸지 못했습니다: ${why}`,
+    en: (why: string) => `Saved questions could not be read or changed: ${why}`,
+  },
   builtIn: { ko: '기본 질문', en: 'Built-in questions' },
   null: { ko: '값 없음', en: 'No value' },
 });

@@ -1,5 +1,7 @@
 import { agents } from '$lib/agents.svelte';
-import { outcomes, priorities, runStates, taskStates } from '$lib/i18n/codes';
+import type { Schemas } from '$lib/api/client';
+import { workStates } from '$lib/i18n/agents';
+import { outcomes, priorities, reasons, reasonSentence, runFailures, runStates, taskStates } from '$lib/i18n/codes';
 import { exact } from '$lib/i18n/format';
 import { eventTypes } from '$lib/i18n/events';
 import { t, type Word } from '$lib/i18n/index.svelte';
@@ -12,12 +14,26 @@ const codes: Record<string, Record<string, Word>> = {
   'tasks.status': taskStates,
   'tasks.priority': priorities,
   'threads.outcome': outcomes,
+  'threads.reason_code': reasons,
   'runs.state': runStates,
+  'runs.error_class': runFailures,
+  'work.state': workStates,
   'agent_activity.type': eventTypes,
 };
 
+type Change = Pick<Schemas['ReplayChange'], 'table' | 'columns'>;
+
+/** A column of a changed row before or after, as people read it: the reason of a conversation by its code, which changes with it. */
+export function side({ table, columns }: Change, name: string, which: 'before' | 'after'): string {
+  const of = (column: string) => columns.find((one) => one.name === column)?.[which];
+  const raw = of(name);
+  const code = table === 'threads' && name === 'reason' ? of('reason_code') : undefined;
+  if (typeof code === 'string' && typeof raw === 'string' && raw !== '') return shortened(reasonSentence(code, raw));
+  return value(table, name, raw);
+}
+
 /** A value of a table's column as people read it: codes as words, times as times, other values as they are; '' for none. */
-export function value(table: string, column: string, raw: unknown): string {
+function value(table: string, column: string, raw: unknown): string {
   if (raw === null || raw === undefined || raw === '') return '';
   const word = codes[`${table}.${column}`]?.[String(raw)];
   if (word) return t(word);

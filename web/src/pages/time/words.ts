@@ -118,6 +118,7 @@ export const columns: Record<string, Word> = dictionary({
   agent: { ko: '에이전트', en: 'Agent' },
   event_count: { ko: '이벤트 수', en: 'Events' },
   error: { ko: '오류', en: 'Error' },
+  error_class: { ko: '오류', en: 'Error' },
   attempt: { ko: '시도', en: 'Attempt' },
   type: { ko: '마지막 이벤트', en: 'Last event' },
 });

@@ -1,0 +1,31 @@
+/** A question that is kept under a name. */
+export interface Question {
+  name: string;
+  sql: string;
+}
+
+/** The questions in what was stored; whatever else is there is left out. */
+export function kept(value: unknown): Question[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .filter((one) => typeof one?.name === 'string' && typeof one?.sql === 'string')
+    .map(({ name, sql }) => ({ name, sql }));
+}
+
+/** In the order of their names. */
+export const sorted = <Q extends Question>(list: Q[]): Q[] => list.toSorted((a, b) => a.name.localeCompare(b.name));
+
+/** A list that has taken over other questions. Of two different ones with the same name, that of the list keeps it. */
+export function taken(list: Question[], others: Question[]): Question[] {
+  const all = [...list];
+  for (const { name, sql } of others) {
+    let free = name;
+    let same = all.find((one) => one.name === free);
+    for (let n = 2; same && same.sql !== sql; n++) {
+      free = `${name} (${n})`;
+      same = all.find((one) => one.name === free);
+    }
+    if (!same) all.push({ name: free, sql });
+  }
+  return sorted(all);
+}
