@@ -77,14 +77,25 @@ func TestRecentSessionsAreCountedNotRead(t *testing.T) {
 		t.Fatalf("%d of %d sessions are archived", want.Matched, want.Total)
 	}
 	bound := conversations.Hour(now - coordination.ArchiveAfterMs)
-	err := f.Exclusive(t.Context(), func(tx eventstore.Tx) error {
-		_, err := tx.Exec("UPDATE work_sessions SET category = 'other', last_time = 0 WHERE last_time >= ?", float64(bound+1)*conversations.HourMs)
-		return err
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := f.find(t, q); got.Matched != want.Matched || !maps.Equal(got.Categories, want.Categories) {
-		t.Errorf("recent sessions were read: %d match, want %d: %v, want %v", got.Matched, want.Matched, got.Categories, want.Categories)
+	after := float64(bound+1) * conversations.HourMs
+	for _, c := range []struct {
+		what, statement string
+		args            []any
+	}{
+		{"recent sessions were read", "UPDATE work_sessions SET last_time = -last_time WHERE last_time >= ?", []any{after}},
+		{"restored", "UPDATE work_sessions SET last_time = -last_time WHERE last_time < 0", nil},
+		{"between an update and the end of the rebuild", "DELETE FROM session_hours", nil},
+	} {
+		err := f.Exclusive(t.Context(), func(tx eventstore.Tx) error {
+			_, err := tx.Exec(c.statement, c.args...)
+			return err
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.find(t, q); got.Matched != want.Matched || !maps.Equal(got.Categories, want.Categories) {
+			t.Errorf("%s: %d match, want %d: %v, want %v", c.what, got.Matched, want.Matched, got.Categories, want.Categories)
+		}
+
 	}
 }

@@ -102,6 +102,7 @@ const (
 // Both census tables are read by their primary keys.
 const (
 	selectCensusSince    = "SELECT signature, category, sum(n) FROM session_hours WHERE hour > ? GROUP BY signature, category"
+	hasCensusByHour      = "SELECT EXISTS (SELECT 1 FROM session_hours)"
 	selectAllCensusSince = "SELECT category, sum(n) FROM session_hours WHERE hour > ? GROUP BY category"
 )
 

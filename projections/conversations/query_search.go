@@ -78,8 +78,14 @@ func (s *search) takeOut(ctx context.Context, categories map[string]int64) error
 		seen[c.id] = true
 		take(c.category, 1)
 	}
+	counts := false // else, until the tables are rebuilt after an update, there are no counts by hour
+	if s.onlyArchived() {
+		if err := s.tx.QueryRowContext(ctx, hasCensusByHour).Scan(&counts); err != nil {
+			return err
+		}
+	}
 	switch bound := Hour(s.query.Now - coordination.ArchiveAfterMs); {
-	case s.onlyArchived():
+	case counts:
 		counted, err := s.kinds.censusAfter(ctx, s.tx, bound)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ const (
 	selectHours = `SELECT facet_id, sum(n), min(first_seq) FROM facet_hours WHERE hour >= ? AND hour <= ? GROUP BY facet_id`
 	// CROSS JOIN fixes the order of the loops: one look-up, or one range, per block.
 	selectBlockTimes = `SELECT block, n, earliest, latest FROM block_times WHERE block >= ? AND block <= ? AND latest >= ? AND earliest < ?`
+	hasBlockTimes    = `SELECT EXISTS (SELECT 1 FROM block_times)`
 	selectBlockBits  = `SELECT b.facet_id, b.bits FROM json_each(?) j CROSS JOIN facet_blocks b ON b.block = j.value`
 	countEvents      = `SELECT e.facet_id, count(*), coalesce(sum(e.time >= ? AND e.time <= ?), 0) FROM json_each(?) j
  CROSS JOIN event_index e ON e.seq >= j.value * 256 AND e.seq < j.value * 256 + 256 WHERE e.time >= ? AND e.time < ? GROUP BY e.facet_id`
@@ -75,8 +76,11 @@ func trimHour(ctx context.Context, tx *sql.Tx, found map[int64]part, hour int64,
 	if err != nil {
 		return err
 	}
+	if err := tx.QueryRowContext(ctx, hasBlockTimes).Scan(&t.spans); err != nil {
+		return err
+	}
 	for from, run := blockOf(seq), int64(blocksAtOnce); t.left > 0 && from <= blockOf(end); run *= widening {
-		if err := t.trim(from, from+run-1); err != nil {
+		if err := t.trim(from, min(from+run-1, blockOf(end))); err != nil {
 			return err
 		}
 		from += run
@@ -92,10 +96,18 @@ type trimming struct {
 	since, until float64
 	start        float64 // of the hour
 	left         int64   // events of the hour that are not seen yet
+	spans        bool    // the times of blocks are known; else, until the tables are rebuilt after an update, all events are read
 }
 
 // trim does a run of blocks.
 func (t *trimming) trim(from, to int64) error {
+	if !t.spans {
+		all := make([]int64, to-from+1)
+		for i := range all {
+			all[i] = from + int64(i)
+		}
+		return t.trimByEvents(all)
+	}
 	var outside, mixed []int64
 	err := eachRow(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var b blockTimes
@@ -120,9 +132,13 @@ func (t *trimming) trim(from, to int64) error {
 		err = eachRow(t.ctx, t.tx, t.subtractBlock, selectBlockBits, projections.JSONList(outside))
 	}
 	if len(mixed) > 0 && err == nil {
-		err = eachRow(t.ctx, t.tx, t.subtractEvents, countEvents, t.since, t.until, projections.JSONList(mixed), t.start, t.start+HourMs)
+		err = t.trimByEvents(mixed)
 	}
 	return err
+}
+
+func (t *trimming) trimByEvents(blocks []int64) error {
+	return eachRow(t.ctx, t.tx, t.subtractEvents, countEvents, t.since, t.until, projections.JSONList(blocks), t.start, t.start+HourMs)
 }
 
 func (t *trimming) subtract(facet, n int64) {

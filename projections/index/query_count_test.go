@@ -121,14 +121,23 @@ func TestOnlyEventsBesideABoundAreRead(t *testing.T) {
 		t.Fatalf("%d events, want %d", got, n-since)
 	}
 	block := int64(since+1) / index.BlockSize
-	err := db.Exclusive(t.Context(), func(tx eventstore.Tx) error {
-		_, err := tx.Exec("UPDATE event_index SET time = 0 WHERE seq / ? <> ?", int64(index.BlockSize), block)
-		return err
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
+	change := func(statement string, args ...any) {
+		t.Helper()
+		err := db.Exclusive(t.Context(), func(tx eventstore.Tx) error {
+			_, err := tx.Exec(statement, args...)
+			return err
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	change("UPDATE event_index SET time = time - 1e9 WHERE seq / ? <> ?", int64(index.BlockSize), block)
 	if got := count(); got != n-since {
 		t.Errorf("events away from the bound were read: %d events, want %d", got, n-since)
+	}
+	change("UPDATE event_index SET time = time + 1e9 WHERE seq / ? <> ?", int64(index.BlockSize), block)
+	change("DELETE FROM block_times") // as it is between an update and the end of the rebuild
+	if got := count(); got != n-since {
+		t.Errorf("without the times of blocks: %d events, want %d", got, n-since)
 	}
 }
