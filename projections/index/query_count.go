@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/projections"
 )
@@ -13,17 +14,18 @@ const (
 	// CROSS JOIN fixes the order of the loops: one look-up, or one range, per block.
 	selectBlockTimes = `SELECT block, n, earliest, latest FROM block_times WHERE block >= ? AND block <= ? AND latest >= ? AND earliest < ?`
 	hasBlockTimes    = `SELECT EXISTS (SELECT 1 FROM block_times)`
-	selectBlockBits  = `SELECT b.facet_id, b.bits FROM json_each(?) j CROSS JOIN facet_blocks b ON b.block = j.value`
-	countEvents      = `SELECT e.facet_id, count(*), coalesce(sum(e.time >= ? AND e.time <= ?), 0) FROM json_each(?) j
+	selectBlockBits  = `SELECT b.block, b.facet_id, b.bits FROM json_each(?) j
+ CROSS JOIN facet_blocks b ON b.facet_id = j.value AND b.block >= ? AND b.block <= ?`
+	countEvents = `SELECT e.facet_id, count(*), coalesce(sum(e.time >= ? AND e.time <= ?), 0) FROM json_each(?) j
  CROSS JOIN event_index e ON e.seq >= j.value * 256 AND e.seq < j.value * 256 + 256 WHERE e.time >= ? AND e.time < ? GROUP BY e.facet_id`
 )
 
 // blocksAtOnce is how many blocks trimHour considers first.
 const blocksAtOnce = 64
 
-// countWithin counts events by facet, with times between since and until. Whole hours are counted already; for the
-// hours that contain a bound the events are read.
-func countWithin(ctx context.Context, tx *sql.Tx, since, until float64) (map[int64]part, error) {
+// countWithin counts the events of some facets, with times between since and until; numbers of other facets mean nothing. Whole hours are
+// counted already; for the hours that contain a bound see trimHour.
+func countWithin(ctx context.Context, tx *sql.Tx, facets []int64, since, until float64) (map[int64]part, error) {
 	found := map[int64]part{}
 	if since > until {
 		return found, nil
@@ -38,7 +40,7 @@ func countWithin(ctx context.Context, tx *sql.Tx, since, until float64) (map[int
 		edges = edges[:1]
 	}
 	for _, hour := range edges {
-		if err := trimHour(ctx, tx, found, hour, since, until); err != nil {
+		if err := trimHour(ctx, tx, found, facets, hour, since, until); err != nil {
 			return nil, err
 		}
 	}
@@ -60,8 +62,8 @@ func hourOf(ms float64) int64 {
 // event on until it has seen all of them, which is soon if the log is roughly in order of time. Of a block that is within the hour and on
 // one side of the bounds the events are counted by their bits; single events are read only where a bound or an end of the hour falls into
 // a block.
-func trimHour(ctx context.Context, tx *sql.Tx, found map[int64]part, hour int64, since, until float64) error {
-	t := trimming{ctx: ctx, tx: tx, found: found, since: since, until: until, start: float64(hour) * HourMs}
+func trimHour(ctx context.Context, tx *sql.Tx, found map[int64]part, facets []int64, hour int64, since, until float64) error {
+	t := trimming{ctx: ctx, tx: tx, found: found, facets: facets, since: since, until: until, start: float64(hour) * HourMs}
 	var seq int64
 	err := eachHourCount(ctx, tx, hour, hour, func(_ int64, p part) {
 		if t.left == 0 || p.floor < seq {
@@ -93,6 +95,7 @@ type trimming struct {
 	ctx          context.Context
 	tx           *sql.Tx
 	found        map[int64]part
+	facets       []int64 // that are counted
 	since, until float64
 	start        float64 // of the hour
 	left         int64   // events of the hour that are not seen yet
@@ -129,12 +132,27 @@ func (t *trimming) trim(from, to int64) error {
 		return err
 	}
 	if len(outside) > 0 {
-		err = eachRow(t.ctx, t.tx, t.subtractBlock, selectBlockBits, projections.JSONList(outside))
+		err = t.trimByBits(outside)
 	}
 	if len(mixed) > 0 && err == nil {
 		err = t.trimByEvents(mixed)
 	}
 	return err
+}
+
+// trimByBits subtracts whole blocks, which are in ascending order.
+func (t *trimming) trimByBits(blocks []int64) error {
+	return eachRow(t.ctx, t.tx, func(rows *sql.Rows) error {
+		var block, facet int64
+		var set sql.RawBytes
+		if err := rows.Scan(&block, &facet, &set); err != nil {
+			return err
+		}
+		if _, is := slices.BinarySearch(blocks, block); is {
+			t.subtract(facet, countBits(set))
+		}
+		return nil
+	}, selectBlockBits, projections.JSONList(t.facets), blocks[0], blocks[len(blocks)-1])
 }
 
 func (t *trimming) trimByEvents(blocks []int64) error {
@@ -145,16 +163,6 @@ func (t *trimming) subtract(facet, n int64) {
 	p := t.found[facet]
 	p.n -= n
 	t.found[facet] = p
-}
-
-func (t *trimming) subtractBlock(rows *sql.Rows) error {
-	var facet int64
-	var set sql.RawBytes
-	if err := rows.Scan(&facet, &set); err != nil {
-		return err
-	}
-	t.subtract(facet, countBits(set))
-	return nil
 }
 
 func (t *trimming) subtractEvents(rows *sql.Rows) error {

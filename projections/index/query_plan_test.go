@@ -25,7 +25,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	}{
 		"hours":    {selectHours, []any{1, 2}, "SEARCH facet_hours USING PRIMARY KEY (hour>? AND hour<?)"},
 		"spans":    {selectBlockTimes, []any{1, 2, 1.0, 2.0}, "SEARCH block_times USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
-		"of block": {selectBlockBits, []any{"[1]"}, "SEARCH b USING PRIMARY KEY (block=?)"},
+		"of block": {selectBlockBits, []any{"[1]", 1, 2}, "SEARCH b USING INDEX facet_blocks_by_facet (facet_id=? AND block>? AND block<?)"},
 		"count":    {countEvents, []any{1.0, 2.0, "[1]", 1.0, 2.0}, "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 		"blocks":   {selectBlocks, []any{"[1]", 1, 2}, "SEARCH b USING INDEX facet_blocks_by_facet (facet_id=? AND block>? AND block<?)"},
 		"in time":  {selectInTime, []any{"[1]", 1.0, 2.0}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
