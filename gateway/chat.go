@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -99,7 +100,33 @@ func (s *Server) chatHistory(ctx context.Context, call *wire.Call) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return encoded(a)
+	return a.encode()
+}
+
+// historyRows separates the parts of an answer before and after its messages.
+const historyRows = `"messages":[]`
+
+// encode is the answer as JSON. The messages are JSON already, and most of it: they are not parsed again.
+func (a *historyAnswer) encode() (json.RawMessage, error) {
+	outer := *a
+	outer.Messages = []json.RawMessage{}
+	body, err := encoded(&outer)
+	if err != nil {
+		return nil, err
+	}
+	head, tail, _ := bytes.Cut(body, []byte(historyRows)) // unescaped quotes cannot occur inside a JSON string
+	size := len(body)
+	for _, one := range a.Messages {
+		size += len(one) + 1
+	}
+	text := append(append(make([]byte, 0, size), head...), `"messages":[`...)
+	for i, one := range a.Messages {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, one...)
+	}
+	return append(append(text, ']'), tail...), nil
 }
 
 // history returns the newest messages of a session's transcript, oldest first. A missing session has none.
@@ -152,17 +179,17 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 		}
 		if before != nil {
 			last = before.position - 1
-			messages, err = sessions.ShownBefore(ctx, tx, id, before.seq, limit, maxHistoryBytes)
+			messages, err = s.opts.Transcripts.ShownBefore(ctx, tx, id, before.seq, limit, maxHistoryBytes)
 			return err
 		}
-		messages, err = sessions.Shown(ctx, tx, id, limit, maxHistoryBytes)
+		messages, err = s.opts.Transcripts.Shown(ctx, tx, id, limit, maxHistoryBytes)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	a := &historyAnswer{SessionKey: p.SessionKey, Receipts: receipts}
-	if a.Messages, err = shown(messages, last); err != nil {
+	if a.Messages, err = s.shown.shown(messages, last); err != nil {
 		return nil, err
 	}
 	if one == nil {

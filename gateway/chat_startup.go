@@ -50,7 +50,7 @@ func (s *Server) chatStartup(ctx context.Context, call *wire.Call) (any, error) 
 		return nil, err
 	}
 	a.Metadata = s.metadata(s.opts.Configuration.InForce())
-	return encoded(a)
+	return a.encode()
 }
 
 // chatMetadata answers chat.metadata for a session or an agent. The choices are the same for all of them.

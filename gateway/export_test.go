@@ -13,6 +13,9 @@ func (s *Server) Watching() int {
 	return len(s.watchers.conns)
 }
 
+// BoundLists sets the maximum number and size of the rows of sessions.list.
+func (s *Server) BoundLists(rows, bytes int) { s.lists.maxPage, s.lists.maxBytes = rows, bytes }
+
 // Telling is the number of runs with listeners.
 func (s *Server) Telling() int {
 	s.notifier.mu.Lock()

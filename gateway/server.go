@@ -23,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/internal/budget"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 // Log is the part of the store that the gateway needs.
@@ -83,8 +84,9 @@ type Options struct {
 	// Page is the Control UI served on the gateway's port; nil: none.
 	Page *page.Site
 	// Reads limits the memory of all answers with transcripts, possibly shared with others; nil: unlimited.
-	Reads    *budget.Budget
-	ReadWait time.Duration // how long an answer waits for memory; default budget.Patience
+	Reads       *budget.Budget
+	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
+	ReadWait    time.Duration   // how long an answer waits for memory; default budget.Patience
 	// Workspace returns the directory of an agent's files, "" for none. nil: there are none.
 	Workspace func(agentID string) string
 }
@@ -97,6 +99,8 @@ type Server struct {
 	health  healthCache // the newest answer
 
 	watchers *watchers // changes of sessions
+	lists    *sessionLists
+	shown    *shownCache
 	feed     *feed
 	notifier *runNotifier // updates of runs
 	tools    tool.Box     // by the names clients use; nil: none
@@ -109,7 +113,7 @@ type answer func(ctx context.Context, call *wire.Call) (payload any, err error)
 
 // New returns a gateway that accepts connections once Run runs.
 func New(opts Options) *Server {
-	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), notifier: newRunNotifier(),
+	s := &Server{opts: opts, methods: map[string]answer{}, watchers: newWatchers(), shown: newShownCache(shownBytes), notifier: newRunNotifier(),
 		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),

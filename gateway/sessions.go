@@ -9,9 +9,9 @@ import (
 )
 
 func (s *Server) sessionMethods() map[string]answer {
-	lists := &sessionLists{server: s, kept: newListCache()}
+	s.lists = &sessionLists{server: s, kept: newListCache(), maxPage: maxPage, maxBytes: maxListBytes}
 	return map[string]answer{
-		"sessions.list":     lists.answer,
+		"sessions.list":     s.lists.answer,
 		"sessions.resolve":  s.resolveSession,
 		"sessions.describe": s.describeSession,
 		"sessions.preview":  s.previewSessions,
@@ -21,7 +21,7 @@ func (s *Server) sessionMethods() map[string]answer {
 		"sessions.delete":   s.deleteSession,
 		"sessions.compact":  s.compactSession,
 
-		"sessions.subscribe":            lists.subscribe,
+		"sessions.subscribe":            s.lists.subscribe,
 		"sessions.unsubscribe":          s.unsubscribe,
 		"sessions.messages.subscribe":   s.subscribeMessages(true),
 		"sessions.messages.unsubscribe": s.subscribeMessages(false),

@@ -19,13 +19,18 @@ import (
 const (
 	// usualPage is the default page size for clients of protocol 4. Older clients get all rows, up to maxPage.
 	usualPage = 100
-	// maxPage is the maximum number of rows per answer, so that the largest rows fit into a frame.
-	maxPage = 5_000
+	// maxPage is the maximum number of rows per answer.
+	maxPage = 20_000
+	// maxListBytes is the maximum size of the rows of an answer: it fits into a frame that stock clients accept, protocol.MaxPayload, with
+	// the queues of the sessions.
+	maxListBytes = 16 << 20
 )
 
 type sessionLists struct {
-	server *Server
-	kept   *listCache
+	server   *Server
+	kept     *listCache
+	maxPage  int
+	maxBytes int
 }
 
 type listParams struct {
@@ -49,6 +54,7 @@ type listQuery struct {
 	titles, lastMessage bool
 	archived            bool // there are none
 	version             int
+	all                 bool // as many rows as fit were requested
 }
 
 // answer returns the sessions, last changed first, as they are in the database now: cached rows are used only if no
@@ -59,7 +65,7 @@ func (l *sessionLists) answer(ctx context.Context, call *wire.Call) (any, error)
 		return nil, err
 	}
 	c, now := l.server.opts.Configuration.InForce(), l.server.opts.Now()
-	q, err := p.query(c, call.Peer.Protocol)
+	q, err := p.query(c, call.Peer.Protocol, l.maxPage)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +104,7 @@ func (l *sessionLists) made(ctx context.Context, c *config.Config, q listQuery) 
 	if err != nil {
 		return nil, err
 	}
-	return l.server.encodeList(c, q, found)
+	return l.encode(c, q, found)
 }
 
 // shared is computed once for equal requests while nothing changes. It is nil if the computation failed.
@@ -127,7 +133,7 @@ func (l *sessionLists) shared(ctx context.Context, c *config.Config, q listQuery
 	case err != nil:
 		return nil, err
 	case mine:
-		return l.server.encodeList(c, q, found)
+		return l.encode(c, q, found)
 	}
 	return list.wait(ctx)
 }
@@ -147,7 +153,7 @@ func (q *listQuery) read(ctx context.Context, tx *sql.Tx) (found listResult, err
 	}
 	found.total = q.Offset + len(found.sessions)
 	full, beyond := len(found.sessions) == q.Limit, q.Offset > 0 && len(found.sessions) == 0
-	if full && (q.paged() || q.Limit == maxPage || q.Offset > 0) || beyond {
+	if full && (q.paged() || q.all || q.Offset > 0) || beyond {
 		found.total, err = sessions.Total(ctx, tx, q.Query)
 	}
 	return found, err
@@ -158,7 +164,7 @@ func (q *listQuery) paged() bool { return q.version >= protocol.SincePages }
 // maxMinutes reaches back before any session.
 const maxMinutes = 100 * 365 * 24 * 60
 
-func (p *listParams) query(c *config.Config, version int) (q listQuery, err error) {
+func (p *listParams) query(c *config.Config, version, maxPage int) (q listQuery, err error) {
 	q = listQuery{
 		Query: sessions.Query{
 			Agent: strings.ToLower(coordination.TrimJS(p.Agent)), Label: coordination.TrimJS(p.Label), Search: coordination.TrimJS(p.Search),
@@ -176,6 +182,7 @@ func (p *listParams) query(c *config.Config, version int) (q listQuery, err erro
 	if p.Limit > 0 {
 		q.Limit = min(p.Limit, maxPage)
 	}
+	q.all = q.Limit == maxPage
 	return q, nil
 }
 
@@ -198,14 +205,18 @@ type listPage struct {
 	Truncated    bool `json:"truncated,omitempty"` // more was requested than fits; continue at nextOffset
 }
 
-// encodeList encodes the part of an answer after the time.
-func (s *Server) encodeList(c *config.Config, q listQuery, found listResult) (*listText, error) {
-	count := len(found.sessions)
-	a := listAnswer{Path: s.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: [0]sessionRow{}}
+// encode encodes the part of an answer after the time: as many of the rows as fit.
+func (l *sessionLists) encode(c *config.Config, q listQuery, found listResult) (*listText, error) {
+	t, err := l.encodeRows(c, q, found.sessions)
+	if err != nil {
+		return nil, err
+	}
+	count := len(t.rows)
+	a := listAnswer{Path: l.server.opts.Database, Count: count, Defaults: defaultsOf(c), Sessions: [0]sessionRow{}}
 	from := min(q.Offset, found.total)
 	to := from + count
 	if more := to < found.total; more || q.paged() {
-		a.listPage = &listPage{TotalCount: found.total, LimitApplied: q.Limit, Offset: from, HasMore: more, Truncated: more && q.Limit == maxPage}
+		a.listPage = &listPage{TotalCount: found.total, LimitApplied: q.Limit, Offset: from, HasMore: more, Truncated: more && (q.all || count < len(found.sessions))}
 		if more {
 			a.NextOffset = &to
 		}
@@ -214,10 +225,16 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listResult) (*l
 	if err != nil {
 		return nil, err
 	}
-	t := &listText{keys: make([]string, count), rows: make([][]byte, count)}
 	t.head, t.tail, _ = bytes.Cut(body[1:], []byte(listRows)) // unescaped quotes cannot occur inside a JSON string
-	for i := range found.sessions {
-		one := &found.sessions[i]
+	t.size += len(body)
+	return t, nil
+}
+
+// encodeRows encodes sessions until the rows are too large together, but at least one.
+func (l *sessionLists) encodeRows(c *config.Config, q listQuery, list []sessions.Session) (*listText, error) {
+	t := &listText{keys: make([]string, 0, len(list)), rows: make([][]byte, 0, len(list))}
+	for i := range list {
+		one := &list[i]
 		row := rowOf(c, one, q.version)
 		if q.titles {
 			row.DerivedTitle = derivedTitle(&row, one)
@@ -225,13 +242,16 @@ func (s *Server) encodeList(c *config.Config, q listQuery, found listResult) (*l
 		if q.lastMessage {
 			row.LastMessage = one.LastText
 		}
-		if t.rows[i], err = encoded(row); err != nil {
+		text, err := encoded(row)
+		if err != nil {
 			return nil, err
 		}
-		t.keys[i] = one.Key
-		t.size += len(t.rows[i])
+		if t.size+len(text) > l.maxBytes && i > 0 {
+			break
+		}
+		t.rows, t.keys = append(t.rows, text), append(t.keys, one.Key)
+		t.size += len(text)
 	}
-	t.size += len(body)
 	return t, nil
 }
 

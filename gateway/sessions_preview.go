@@ -89,7 +89,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 				continue
 			}
 			previews[i].Status = "empty"
-			if ends[i], err = sessions.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
+			if ends[i], err = s.opts.Transcripts.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
 				return err
 			}
 		}

@@ -81,7 +81,7 @@ func textContent(text string) (json.RawMessage, error) { return encoded([]textBl
 // shown prepares messages for clients: long texts are cut, too large messages replaced, and the oldest dropped if the
 // total is too large. Usage and cost are left out. last is the position of the last message in its transcript, 0 for
 // clients without positions.
-func shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
+func (c *shownCache) shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
 	encodedOnes := make([]json.RawMessage, len(messages))
 	total, first := 2, len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -89,7 +89,7 @@ func shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
 		if last > 0 {
 			at = placeOfMessage(&messages[i], last-messages[i].After)
 		}
-		one, err := showMessage(&messages[i], at)
+		one, err := c.show(&messages[i], at)
 		if err != nil {
 			return nil, err
 		}
@@ -99,6 +99,25 @@ func shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
 		encodedOnes[i], first = one, i
 	}
 	return encodedOnes[first:], nil
+}
+
+// show is showMessage with what is kept.
+func (c *shownCache) show(m *sessions.Message, at *messagePosition) (json.RawMessage, error) {
+	if m.Redacted {
+		return showMessage(m, at)
+	}
+	key := shownKey{seq: m.Seq}
+	if at != nil {
+		key.position = at.Seq
+	}
+	if text := c.find(key); text != nil {
+		return text, nil
+	}
+	text, err := showMessage(m, at)
+	if err == nil {
+		c.keep(key, text)
+	}
+	return text, err
 }
 
 func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, error) {

@@ -111,7 +111,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.runner = runner.New(runner.Options{
 		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
-		Wanted: a.messenger.Wanted, Remembered: a.discord.inbound.Remembered,
+		Wanted: a.messenger.Wanted, Remembered: a.discord.inbound.Remembered, Transcripts: p.transcripts,
 	})
 	runs.Follow(a.metrics.record)
 	runs.Follow(a.discord.typing.Update)

@@ -151,7 +151,7 @@ func (p *Program) newGateway() {
 	opts := gateway.Options{
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
-		Workspace: p.workspaceOf, Page: g.page, Reads: p.reads,
+		Workspace: p.workspaceOf, Page: g.page, Reads: p.reads, Transcripts: p.transcripts,
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, a.discord.sends

@@ -23,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/services/overrides"
 )
@@ -44,6 +45,9 @@ func defaultLimits() limits {
 		chainSettle:    chainSettle,
 		readHeaderTime: 10 * time.Second, readTime: 30 * time.Second}
 }
+
+// transcriptBytes is the memory for messages of transcripts that are read again.
+const transcriptBytes = 16 << 20
 
 // drainTime is how long requests in progress may take to finish during shutdown.
 const drainTime = 5 * time.Second
@@ -90,24 +94,25 @@ type Program struct {
 	settings  settings.Settings // the settings at startup
 	reachable bool              // reachable from other machines
 
-	monitor   *monitor.Server
-	hub       *hub         // Task-Hub; nil if not served
-	gateway   *gatewayPort // nil if not open
-	agents    *agents      // nil where another gateway produces the events
-	taskFiles *taskFiles   // likewise
-	logs      *logBuffer
-	watcher   *watch.Watcher
-	follower  *ndjson.Follower
-	mirror    *ndjson.Mirror // nil where nothing is mirrored
-	overrides *overrides.Sync
-	search    *search.Index  // nil if its file cannot be used
-	sql       *sqlConsole    // nil if disabled
-	reads     *budget.Budget // memory budget shared by answers of API and gateway
-	importing importState
-	backups   *backup.Schedule
-	past      *past
-	redactor  *redact.Redactor
-	chain     *chainCheck
+	monitor     *monitor.Server
+	hub         *hub         // Task-Hub; nil if not served
+	gateway     *gatewayPort // nil if not open
+	agents      *agents      // nil where another gateway produces the events
+	taskFiles   *taskFiles   // likewise
+	logs        *logBuffer
+	watcher     *watch.Watcher
+	follower    *ndjson.Follower
+	mirror      *ndjson.Mirror // nil where nothing is mirrored
+	overrides   *overrides.Sync
+	search      *search.Index   // nil if its file cannot be used
+	sql         *sqlConsole     // nil if disabled
+	transcripts *sessions.Cache // messages of transcripts that agents and clients read again
+	reads       *budget.Budget  // memory budget shared by answers of API and gateway
+	importing   importState
+	backups     *backup.Schedule
+	past        *past
+	redactor    *redact.Redactor
+	chain       *chainCheck
 
 	discordMetrics *discordMetrics
 	notifier       supervised
@@ -124,7 +129,7 @@ type Program struct {
 func New(opts Options) *Program {
 	logs := &logBuffer{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), transcripts: sessions.NewCache(transcriptBytes), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	p.notifier = supervised{opts.Supervisor, opts.Logger}
 	return p

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/services/tasksync"
@@ -25,8 +27,20 @@ type taskFiles struct {
 	logger  *slog.Logger
 
 	mu      sync.Mutex
-	refused map[string]string // by agent: why nothing is written into its workspace
+	refused map[string]string      // by agent: why nothing is written into its workspace
+	dirs    map[string]resolvedDir // by agent: where its files are
 }
+
+// resolvedDir is what dir has found. It holds for a configuration, and briefly, since directories may be moved.
+type resolvedDir struct {
+	dir    string
+	config *config.Config
+	until  time.Time
+}
+
+// dirsHold is how long a directory is not resolved again: thousands of files are checked one after the other, and to resolve a directory
+// takes the file system longer than a file does.
+const dirsHold = time.Second
 
 // openTaskFiles imports existing files before agents start. Those that cannot be imported now are imported at the next
 // start.
@@ -34,7 +48,7 @@ func (p *Program) openTaskFiles(ctx context.Context) {
 	if p.opts.Follow {
 		return
 	}
-	t := &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}}
+	t := &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}, dirs: map[string]resolvedDir{}}
 	t.syncer = tasksync.New(tasksync.Options{Log: p.log, Agents: t.agents, Dir: t.dir, Now: p.opts.Now, Logger: t.logger})
 	p.taskFiles = t
 	switch n, err := t.syncer.Import(ctx); {
@@ -74,6 +88,21 @@ func (t *taskFiles) agents() []string {
 // dir is the directory of an agent's task files, "" where none may be written: in the database's directories, or over
 // another agent's files.
 func (t *taskFiles) dir(agent string) string {
+	inForce, now := t.program.newConfiguration().InForce(), time.Now()
+	t.mu.Lock()
+	known, ok := t.dirs[agent]
+	t.mu.Unlock()
+	if ok && known.config == inForce && now.Before(known.until) {
+		return known.dir
+	}
+	dir := t.resolve(agent)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirs[agent] = resolvedDir{dir, inForce, now.Add(dirsHold)}
+	return dir
+}
+
+func (t *taskFiles) resolve(agent string) string {
 	dir := t.program.workspaceOf(agent)
 	if dir == "" {
 		return ""

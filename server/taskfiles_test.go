@@ -97,6 +97,48 @@ func TestProgramKeepsTaskFiles(t *testing.T) {
 	}
 }
 
+// Thousands of files are checked one after the other: their directory is not resolved for each, but again after a while, and when the
+// configuration changes.
+func TestTaskDirectoriesAreKeptBriefly(t *testing.T) {
+	t.Parallel()
+	p, _ := testProgram(t)
+	b := &filesBundle{dir: p.opts.StateDir}
+	b.write(t, "openclaw.json", `{"agents":{"list":[{"id":"eden","workspace":"home"},{"id":"seum","workspace":"link"}]}}`)
+	b.write(t, "home/x", "")
+	if err := p.configure(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	p.openTaskFiles(t.Context())
+	files := p.taskFiles
+	if files.dir("seum") == "" {
+		t.Fatal("a workspace of its own is refused")
+	}
+	if err := os.Symlink(filepath.Join(b.dir, "home"), filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	known := files.dirs["seum"]
+	known.until = time.Now().Add(time.Hour)
+	files.dirs["seum"] = known
+	if files.dir("seum") == "" {
+		t.Error("the directory was resolved again at once")
+	}
+	other := known
+	other.config = nil
+	files.dirs["seum"] = other
+	if dir := files.dir("seum"); dir != "" {
+		t.Errorf("with another configuration it is still %s", dir)
+	}
+	known.until = time.Now()
+	files.dirs["seum"] = known
+	if dir := files.dir("seum"); dir != "" {
+		t.Errorf("after a while it is still %s", dir)
+	}
+}
+
 // Nothing overwrites the database, nor one agent's files by another's.
 func TestTaskFilesKeepAwayFromWhatIsNotTheirs(t *testing.T) {
 	t.Parallel()

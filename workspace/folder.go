@@ -91,19 +91,28 @@ func (f *folder) down(names ...string) (*folder, error) {
 // list returns the sorted names in the folder for which want is true, and whether there are more entries than the
 // limit.
 func (f *folder) list(want func(fs.DirEntry) bool) (names []string, more bool, err error) {
+	return listed(f, (*os.File).ReadDir, fs.DirEntry.Name, want)
+}
+
+// names is list without the kinds of the entries, for which some file systems have to be asked about each entry.
+func (f *folder) names(want func(name string) bool) (names []string, more bool, err error) {
+	return listed(f, (*os.File).Readdirnames, func(name string) string { return name }, want)
+}
+
+func listed[E any](f *folder, read func(*os.File, int) ([]E, error), nameOf func(E) string, want func(E) bool) (names []string, more bool, err error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(f.dir.entries + 1)
+	entries, err := read(dir, f.dir.entries+1)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, fmt.Errorf("list %s: %w", f.path, cause(err))
 	}
 	more = len(entries) > f.dir.entries
 	for _, e := range entries[:min(len(entries), f.dir.entries)] {
-		if isName(e.Name()) && want(e) {
-			names = append(names, e.Name())
+		if name := nameOf(e); isName(name) && want(e) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

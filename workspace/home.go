@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"errors"
-	"io/fs"
+	"path"
 	"strings"
 )
 
@@ -17,14 +17,52 @@ func NewHome(path string) *Home { return &Home{New(path, Options{})} }
 // Read returns a file of at most MaxFileBytes. Errors are fs.ErrNotExist, *RefusedError or the system's.
 func (h *Home) Read(name string) (text []byte, err error) {
 	err = h.at(name, func(f *folder, base string) error {
-		info, err := f.statFile(base)
-		if err != nil {
-			return err
-		}
-		text, _, err = f.read(base, info)
+		text, err = f.readRegular(base)
 		return err
 	})
 	return text, err
+}
+
+func (f *folder) readRegular(name string) ([]byte, error) {
+	info, err := f.statFile(name)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := f.read(name, info)
+	return text, err
+}
+
+// ReadEach reads files as Read does, and calls visit with each in the order of names. Files of one directory that follow one another share
+// the opening of it. An error of visit ends the reading and is returned.
+func (h *Home) ReadEach(names []string, visit func(name string, text []byte, err error) error) error {
+	for len(names) > 0 {
+		n := 1
+		for n < len(names) && isHomeName(names[0]) && isHomeName(names[n]) && path.Dir(names[n]) == path.Dir(names[0]) {
+			n++
+		}
+		if err := h.readEach(names[:n], visit); err != nil {
+			return err
+		}
+		names = names[n:]
+	}
+	return nil
+}
+
+// readEach is ReadEach for files of one directory, with valid names, or for one file.
+func (h *Home) readEach(names []string, visit func(name string, text []byte, err error) error) error {
+	var stop error
+	visited := 0
+	err := h.at(names[0], func(f *folder, _ string) error {
+		for ; visited < len(names) && stop == nil; visited++ {
+			text, err := f.readRegular(path.Base(names[visited]))
+			stop = visit(names[visited], text, err)
+		}
+		return nil
+	})
+	for ; err != nil && visited < len(names) && stop == nil; visited++ {
+		stop = visit(names[visited], nil, err)
+	}
+	return stop
 }
 
 // List returns the existing task files: those in tasks/ and task-history/, and CURRENT_TASK.md, relative to the
@@ -53,8 +91,8 @@ func (h *Home) List() (names []string, err error) {
 func (h *Home) Kept() (names []string, err error) {
 	for _, below := range [...][]string{nil, {historyName}, {tasksName}} {
 		fault := h.dir.in(below, func(f *folder) error {
-			found, _, err := f.list(func(e fs.DirEntry) bool {
-				of, _, aside := strings.Cut(e.Name(), conflictMark)
+			found, _, err := f.names(func(name string) bool {
+				of, _, aside := strings.Cut(name, conflictMark)
 				return aside && isHomeName(f.at(of))
 			})
 			for _, name := range found {
@@ -72,7 +110,7 @@ func (h *Home) Kept() (names []string, err error) {
 // list returns the task files in one of the directories.
 func (h *Home) list(directory string) (names []string, err error) {
 	err = h.dir.in([]string{directory}, func(f *folder) error {
-		found, more, err := f.list(func(e fs.DirEntry) bool { return isHomeName(f.at(e.Name())) })
+		found, more, err := f.names(func(name string) bool { return isHomeName(f.at(name)) })
 		for _, name := range found {
 			names = append(names, f.at(name))
 		}

@@ -163,6 +163,41 @@ func TestHomeBoundsItsFiles(t *testing.T) {
 	}
 }
 
+// ReadEach gives what Read gives, in the same order.
+func TestHomeReadsManyFiles(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	h := workspace.NewHome(path)
+	for _, name := range homeNames {
+		must(t, h.Replace(name, []byte("text of "+name)))
+	}
+	must(t, os.Symlink("task_a.md", filepath.Join(path, "tasks/task_link.md")))
+	names := []string{"tasks/task_a.md", "tasks/task_none.md", "tasks/task_link.md", "task-history/2026-02.md", "task-history/2026-03.md", "CURRENT_TASK.md",
+		"notes.md", "tasks/task_a.md", "tasks/notes.txt"}
+	same := func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) }
+	for _, in := range []*workspace.Home{h, workspace.NewHome(filepath.Join(path, "nowhere"))} {
+		var visited []string
+		must(t, in.ReadEach(names, func(name string, text []byte, err error) error {
+			visited = append(visited, name)
+			if want, wanted := in.Read(name); string(text) != string(want) || !same(err, wanted) {
+				t.Errorf("%s: %q, %v, want %q, %v", name, text, err, want, wanted)
+			}
+			return nil
+		}))
+		if !slices.Equal(visited, names) {
+			t.Errorf("visited %q", visited)
+		}
+	}
+	stop, visited := errors.New("stop"), 0
+	err := h.ReadEach(names, func(string, []byte, error) error {
+		visited++
+		return stop
+	})
+	if !errors.Is(err, stop) || visited != 1 {
+		t.Errorf("%v after %d files", err, visited)
+	}
+}
+
 func TestHomeKeepsEachConflict(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()

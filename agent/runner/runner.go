@@ -26,6 +26,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
 // Options of New. Queue, Runs, Config, Models and Prompt are required.
@@ -45,6 +46,8 @@ type Options struct {
 	// Remembered returns context for the model beside the transcript: what the agent has observed in the session. It
 	// is read with the transcript, for every run. nil: none.
 	Remembered func(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error)
+
+	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 
 	Limits Limits
 	// Grace is how long a tool may continue after its run is over, and how long writing a run's end is retried during

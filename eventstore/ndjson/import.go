@@ -53,8 +53,8 @@ type Options struct {
 type Importer struct {
 	opts  Options
 	lines *lines
-	base  int64             // see Resume
-	seen  map[uint64]uint32 // since the base: how often a text was seen, by the first 8 bytes of its SHA-256
+	base  int64      // see Resume
+	seen  *seenTexts // since the base
 }
 
 // New returns an Importer that has seen no lines.
@@ -64,7 +64,7 @@ func New(o Options) *Importer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Importer{opts: o, lines: newLines(nil), seen: map[uint64]uint32{}}
+	return &Importer{opts: o, lines: newLines(nil), seen: newSeenTexts()}
 }
 
 // Resume makes an Importer continue an earlier reading: every line before is stored with a seq up to base, and no
@@ -78,8 +78,10 @@ func New(o Options) *Importer {
 // Therefore a resumed reading is exact however much was stored after base, and keeps in memory only what it has read
 // since. Base 0 means a reading from the beginning.
 func (im *Importer) Resume(base int64) {
-	im.base = base
-	im.seen = map[uint64]uint32{} // a new map: that of a long reading is large
+	if err := im.seen.close(); err != nil {
+		im.opts.Logger.Warn("cannot close temporary files of an import", "err", err)
+	}
+	im.base, im.seen = base, newSeenTexts()
 }
 
 // ImportFiles imports files in the given order, which should be oldest first, as returned by Logs. It stops at the
@@ -162,7 +164,7 @@ func (im *Importer) run(ctx context.Context, from part, p Progress) (FileReport,
 		}
 	}
 	for _, b := range unstored {
-		im.forget(b)
+		err = cmp.Or(err, im.forget(b))
 	}
 	if err = cmp.Or(err, readErr); err != nil {
 		return p.FileReport, fmt.Errorf("import %s after line %d: %w", p.Name, p.Lines, err)

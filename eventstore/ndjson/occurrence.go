@@ -34,15 +34,17 @@ func (c idChain) id(occurrence uint32) eventstore.ID {
 // stored up to it.
 func (im *Importer) occurrence(ctx context.Context, b *batch, c idChain) (uint32, error) {
 	key := binary.BigEndian.Uint64(c.digest[:])
-	before, met := im.seen[key]
+	before, met, err := im.seen.find(key)
+	if err != nil {
+		return 0, err
+	}
 	if !met && im.base > 0 {
-		var err error
 		if before, err = im.storedBefore(ctx, c); err != nil {
 			return 0, err
 		}
 	}
-	im.seen[key] = before + 1
 	b.seen = append(b.seen, key)
+	im.seen.set(key, before+1)
 	return before, nil
 }
 
@@ -76,8 +78,13 @@ func (im *Importer) storedBefore(ctx context.Context, c idChain) (uint32, error)
 }
 
 // forget undoes what the lines of a batch have counted: they were not stored and may come again.
-func (im *Importer) forget(b *batch) {
+func (im *Importer) forget(b *batch) error {
 	for _, key := range b.seen {
-		im.seen[key]--
+		n, _, err := im.seen.find(key)
+		if err != nil {
+			return err
+		}
+		im.seen.set(key, n-1)
 	}
+	return nil
 }

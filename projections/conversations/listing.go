@@ -19,18 +19,25 @@ const SlotMs = 600_000
 // Slot returns the slot of a time in ms.
 func Slot(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / SlotMs)) }
 
+// HourMs is the width of a row of session_hours.
+const HourMs = 6 * SlotMs
+
+// Hour returns the hour of a time in ms.
+func Hour(ms float64) int64 { return int64(math.Floor(projections.ClampTime(ms) / HourMs)) }
+
 // KindList, CategoryList and TagList name the lists of session_slots.
 func KindList(kind int64) string                         { return strconv.FormatInt(kind, 10) }
 func CategoryList(category coordination.Category) string { return "@" + string(category) }
 func TagList(tag string) string                          { return "#" + strings.ToLower(tag) }
 
 // listing maintains the tables by which work sessions are found and counted: the newest by kind of event, category and
-// tag, and the census. Each of their rows depends on sessions that may change, so every flush removes a changed
+// tag, the census, and the census by the hour of the last event. Each of their rows depends on sessions that may change, so every flush removes a changed
 // session's old contribution and adds the new one.
 type listing struct {
 	slots   *projections.Table[slotKey, slot]
 	lists   *projections.Table[listKey, list]
 	census  *projections.Table[censusKey, census]
+	hours   *projections.Table[hourKey, hour]
 	changed []*session
 }
 
@@ -40,6 +47,7 @@ type contribution struct {
 	places    []place
 	signature string
 	category  coordination.Category
+	hour      int64 // of its last event
 }
 
 // place is a session's position in one list.
@@ -54,7 +62,7 @@ func (s *session) listing() *contribution {
 	if !now.exists {
 		return now
 	}
-	now.category, now.signature = s.category(), s.signature()
+	now.category, now.signature, now.hour = s.category(), s.signature(), Hour(s.last)
 	tags, last := s.tally.tags(), Slot(s.last)
 	now.places = make([]place, 0, 1+len(tags)+len(s.kinds))
 	now.places = append(now.places, place{CategoryList(now.category), last})
@@ -111,8 +119,12 @@ func (l *listing) relist(tx eventstore.Tx, s *session) error {
 			}
 		}
 	}
-	if was.exists && was.signature == is.signature && was.category == is.category {
+	same := was.exists && was.signature == is.signature && was.category == is.category
+	if same && was.hour == is.hour {
 		return nil
+	}
+	if err := l.countHour(tx, was, is); err != nil || same {
+		return err
 	}
 	if was.exists {
 		if err := l.count(tx, was, -1); err != nil {
@@ -120,6 +132,25 @@ func (l *listing) relist(tx eventstore.Tx, s *session) error {
 		}
 	}
 	return l.count(tx, is, +1)
+}
+
+func (l *listing) countHour(tx eventstore.Tx, was, is *contribution) error {
+	for _, c := range [...]struct {
+		of *contribution
+		by int64
+	}{{was, -1}, {is, +1}} {
+		if !c.of.exists {
+			continue
+		}
+		key := hourKey{c.of.hour, censusKey{c.of.signature, string(c.of.category)}}
+		row, _, err := l.hours.Edit(tx, key)
+		if err != nil {
+			return err
+		}
+		row.hourKey = key
+		row.n += c.by
+	}
+	return nil
 }
 
 func (l *listing) enter(tx eventstore.Tx, session int64, p place, edit func(eventstore.Tx, slotKey) (*slot, bool, error)) error {
@@ -247,5 +278,30 @@ func newCensus(table string) *projections.Table[censusKey, census] {
 			return nil
 		},
 		Args: func(args []any, c *census) []any { return append(args, c.signature, c.category, c.n) },
+	})
+}
+
+// hour is a row of session_hours: census of the sessions whose last event was in an hour.
+type hour struct {
+	hourKey
+	n int64
+}
+
+type hourKey struct {
+	hour int64
+	censusKey
+}
+
+func newHours(table string) *projections.Table[hourKey, hour] {
+	return projections.NewTable(projections.Columns[hourKey, hour]{
+		Table: table, Names: []string{"hour", "signature", "category", "n"}, Key: 3, Fixed: 3, Keep: 5_000,
+		Empty:  func(r *hour) bool { return r.n == 0 },
+		Lookup: "hour = ? AND signature = ? AND category = ?",
+		LookUp: func(k hourKey) []any { return []any{k.hour, k.signature, k.category} },
+		Scan: func(r eventstore.Row, h *hour) error {
+			*h = hour{hourKey{r.Int(0), censusKey{r.Text(1), r.Text(2)}}, r.Int(3)}
+			return nil
+		},
+		Args: func(args []any, h *hour) []any { return append(args, h.hour, h.signature, h.category, h.n) },
 	})
 }

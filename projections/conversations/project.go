@@ -12,13 +12,13 @@ import (
 const Name = "conversation"
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "9"
+const version = "10"
 
 // Definition describes the projection of work sessions and threads under the given classification rules.
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: Name, Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_tasks",
+		Tables: []string{"work_sessions", "session_profiles", "session_kinds", "session_slots", "list_slots", "session_census", "session_hours", "session_tasks",
 			"session_events", "session_members", "threads", "category_overrides", "category_changes"},
 		New: func(name func(string) string) projections.Projector { return newProjector(rules, name) },
 	}
@@ -34,6 +34,7 @@ type projector struct {
 	slots    *projections.Table[slotKey, slot]
 	lists    *projections.Table[listKey, list]
 	census   *projections.Table[censusKey, census]
+	hours    *projections.Table[hourKey, hour]
 	events   *projections.Inserts
 	members  *projections.Inserts
 	listing  *listing
@@ -53,19 +54,20 @@ func newProjector(rules coordination.Rules, name func(string) string) *projector
 		slots:    newSlots(name("session_slots")),
 		lists:    newLists(name("list_slots")),
 		census:   newCensus(name("session_census")),
+		hours:    newHours(name("session_hours")),
 		events:   projections.NewInserts(name("session_events"), "session_id", "seq", "thread_id", "kind_id", "time"),
 		members:  projections.NewInserts(name("session_members"), "agent", "session_id"),
 
 		overrides: newOverrides(name("category_overrides")),
 		changes:   projections.NewInserts(name("category_changes"), "name", "seq", "category", "updated_at", "updated_by"),
 	}
-	p.listing = &listing{slots: p.slots, lists: p.lists, census: p.census}
+	p.listing = &listing{slots: p.slots, lists: p.lists, census: p.census, hours: p.hours}
 	return p
 }
 
 func (p *projector) Rows() []projections.Rows {
-	// The listing comes first: its flush changes rows of the next three.
-	return []projections.Rows{p.listing, p.slots, p.lists, p.census, p.profiles, p.kinds, p.threads, p.tasks, p.events, p.members, p.sessions,
+	// The listing comes first: its flush changes rows of the next four.
+	return []projections.Rows{p.listing, p.slots, p.lists, p.census, p.hours, p.profiles, p.kinds, p.threads, p.tasks, p.events, p.members, p.sessions,
 		p.overrides, p.changes}
 }
 

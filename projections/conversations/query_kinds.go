@@ -99,14 +99,33 @@ const (
 	selectAllCensus = "SELECT category, sum(n) FROM session_census GROUP BY category HAVING sum(n) > 0"
 )
 
+// Both census tables are read by their primary keys.
+const (
+	selectCensusSince    = "SELECT signature, category, sum(n) FROM session_hours WHERE hour > ? GROUP BY signature, category"
+	hasCensusByHour      = "SELECT EXISTS (SELECT 1 FROM session_hours)"
+	selectAllCensusSince = "SELECT category, sum(n) FROM session_hours WHERE hour > ? GROUP BY category"
+)
+
 // census counts sessions without reading them: by their combinations of kinds.
 func (k *Kinds) census(ctx context.Context, tx *sql.Tx) (counts, error) {
-	c := counts{listed: map[string]int64{}, all: map[string]int64{}}
-	query := selectCensus
 	if k.all {
-		query = selectAllCensus
+		return k.count(ctx, tx, selectAllCensus)
 	}
-	rows, err := tx.QueryContext(ctx, query)
+	return k.count(ctx, tx, selectCensus)
+}
+
+// censusAfter is census for the sessions whose last event, listed or not, was after an hour.
+func (k *Kinds) censusAfter(ctx context.Context, tx *sql.Tx, hour int64) (counts, error) {
+	if k.all {
+		return k.count(ctx, tx, selectAllCensusSince, hour)
+	}
+	return k.count(ctx, tx, selectCensusSince, hour)
+}
+
+// count adds up the rows of a query for signature, unless all kinds are listed, category, and number.
+func (k *Kinds) count(ctx context.Context, tx *sql.Tx, query string, args ...any) (counts, error) {
+	c := counts{listed: map[string]int64{}, all: map[string]int64{}}
+	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return c, fmt.Errorf("read census: %w", err)
 	}

@@ -30,6 +30,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		"by name":    {selectByName, []any{"ws"}, "SEARCH work_sessions USING COVERING INDEX sqlite_autoindex_work_sessions_1 (name=?)"},
 		"next slot":  {selectNextSlot, []any{1, "[1]"}, "SEARCH l USING COVERING INDEX list_slots_by_list (list=? AND slot<?)"},
 		"slots":      {selectSlots, []any{1, 2}, "SEARCH session_slots USING PRIMARY KEY (slot>? AND slot<?)"},
+		"hours":      {selectCensusSince, []any{1}, "SEARCH session_hours USING PRIMARY KEY (hour>?)"},
+		"all hours":  {selectAllCensusSince, []any{1}, "SEARCH session_hours USING PRIMARY KEY (hour>?)"},
 		"candidates": {selectCandidates, []any{1, "[1]"}, "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)"},
 		"sessions":   {selectSessions, []any{-2, "[1]"}, "SEARCH w USING INTEGER PRIMARY KEY (rowid=?)"},
 		"continued":  {selectSessions, []any{-2, "[1]"}, "SEARCH f USING COVERING INDEX session_profiles_by_previous (previous=?)"},

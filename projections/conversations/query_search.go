@@ -37,7 +37,7 @@ func (s *search) newest(ctx context.Context, page *ranking, counted counts) erro
 	if page.after != nil && (s.kinds.all || !byCategory) {
 		w.to = Slot(page.after.Last)
 	}
-	if slices.Equal(s.query.Statuses, []coordination.Status{coordination.StatusArchived}) {
+	if s.onlyArchived() {
 		w.to = min(w.to, s.archivedSlot())
 	}
 	return s.each(ctx, &w, func(c *candidate) {
@@ -62,19 +62,48 @@ func (s *search) gather(ctx context.Context, page *ranking, source func(context.
 }
 
 // takeOut subtracts from the census the sessions that do not match. Sessions that are neither recent nor open are
-// archived and finished, which matches.
+// archived and finished, which matches. If only archived ones do, those of the hours after the bound are counted, and only those of the
+// hour that contains it are read.
 func (s *search) takeOut(ctx context.Context, categories map[string]int64) error {
+	take := func(category string, n int64) {
+		if categories[category] -= n; categories[category] == 0 {
+			delete(categories, category)
+		}
+	}
 	seen := map[int64]bool{}
 	visit := func(c *candidate) {
 		if !c.isListed || seen[c.id] || s.query.passes(c) {
 			return
 		}
 		seen[c.id] = true
-		if categories[c.category]--; categories[c.category] == 0 {
-			delete(categories, c.category)
+		take(c.category, 1)
+	}
+	counts := false // else, until the tables are rebuilt after an update, there are no counts by hour
+	if s.onlyArchived() {
+		if err := s.tx.QueryRowContext(ctx, hasCensusByHour).Scan(&counts); err != nil {
+			return err
 		}
 	}
-	if len(s.query.Statuses) > 0 {
+	switch bound := Hour(s.query.Now - coordination.ArchiveAfterMs); {
+	case counts:
+		counted, err := s.kinds.censusAfter(ctx, s.tx, bound)
+		if err != nil {
+			return err
+		}
+		for category, n := range counted.listed {
+			take(category, n)
+		}
+		one := visit
+		visit = func(c *candidate) {
+			if Hour(c.last) <= bound { // else it is counted
+				one(c)
+			}
+		}
+		w := walk{tx: s.tx, lists: categoryLists(nil), from: s.archivedSlot(), to: (bound+1)*(HourMs/SlotMs) - 1}
+		if err := s.each(ctx, &w, visit, toTheEnd); err != nil {
+			return err
+		}
+	case len(s.query.Statuses) > 0:
 		if err := s.recent(ctx, visit); err != nil {
 			return err
 		}
@@ -83,6 +112,11 @@ func (s *search) takeOut(ctx context.Context, categories map[string]int64) error
 		return s.opened(ctx, visit)
 	}
 	return nil
+}
+
+// onlyArchived reports whether the query selects archived sessions and no others by their status.
+func (s *search) onlyArchived() bool {
+	return slices.Equal(s.query.Statuses, []coordination.Status{coordination.StatusArchived})
 }
 
 // recent visits the sessions that are not archived, and maybe some that are.

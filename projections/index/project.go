@@ -13,7 +13,7 @@ import (
 )
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "5"
+const version = "6"
 
 // HourMs is the width of the counting buckets.
 const HourMs = 3_600_000
@@ -22,7 +22,7 @@ const HourMs = 3_600_000
 func Definition(rules coordination.Rules) projections.Definition {
 	return projections.Definition{
 		Name: "index", Version: version + "/" + string(rules), Kind: projections.ReadModel,
-		Tables: []string{"facets", "facet_hours", "facet_blocks", "event_index", "agent_activity", "mark_facets", "mark_blocks"},
+		Tables: []string{"facets", "facet_hours", "facet_blocks", "block_times", "event_index", "agent_activity", "mark_facets", "mark_blocks"},
 		New:    func(name func(string) string) projections.Projector { return newProjector(name) },
 	}
 }
@@ -73,10 +73,25 @@ type block struct {
 
 type blockKey struct{ block, facet int64 }
 
+// blockTimes are the earliest and the latest time of the events of a run of BlockSize seqs, and how many there are.
+type blockTimes struct {
+	block, n         int64
+	earliest, latest float64
+}
+
+func (b *blockTimes) include(time float64) {
+	if b.n == 0 {
+		b.earliest, b.latest = time, time
+	}
+	b.n++
+	b.earliest, b.latest = min(b.earliest, time), max(b.latest, time)
+}
+
 type projector struct {
 	facets *projections.Table[facetKey, facet]
 	hours  *projections.Table[hourKey, hour]
 	blocks *projections.Table[blockKey, block]
+	times  *projections.Table[int64, blockTimes]
 	events *projections.Inserts
 	agents *projections.Table[string, Activity]
 
@@ -123,6 +138,15 @@ func newProjector(name func(string) string) *projector {
 			},
 			Args: func(args []any, b *block) []any { return append(args, b.block, b.facet, b.bits[:]) },
 		}),
+		times: projections.NewTable(projections.Columns[int64, blockTimes]{
+			Table: name("block_times"), Names: []string{"block", "n", "earliest", "latest"}, Key: 1, Fixed: 1, Keep: 10,
+			Lookup: "block = ?", LookUp: func(block int64) []any { return []any{block} },
+			Scan: func(r eventstore.Row, b *blockTimes) error {
+				*b = blockTimes{block: r.Int(0), n: r.Int(1), earliest: r.Float(2), latest: r.Float(3)}
+				return nil
+			},
+			Args: func(args []any, b *blockTimes) []any { return append(args, b.block, b.n, b.earliest, b.latest) },
+		}),
 		events: projections.NewInserts(name("event_index"), "seq", "facet_id", "time", "time_source", "from_type", "to_type",
 			"role_guessed", "source", "confidence", "sub_tags", "secondary", "version", "agents", "failed"),
 		agents: projections.NewTable(projections.Columns[string, Activity]{
@@ -141,7 +165,7 @@ func newProjector(name func(string) string) *projector {
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.facets, p.hours, p.blocks, p.events, p.agents, p.markFacets, p.markBlocks, p.newest}
+	return []projections.Rows{p.facets, p.hours, p.blocks, p.times, p.events, p.agents, p.markFacets, p.markBlocks, p.newest}
 }
 
 func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
@@ -174,6 +198,13 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	}
 	b.blockKey = in
 	b.bits[e.Seq%BlockSize/8] |= 1 << (e.Seq % 8)
+
+	t, _, err := p.times.Edit(tx, blockOf(e.Seq))
+	if err != nil {
+		return err
+	}
+	t.block = blockOf(e.Seq)
+	t.include(e.Record.Time)
 
 	of := marksOf(e)
 	p.events.Add(e.Seq, f.id, e.Record.Time, e.Record.TimeSource, string(c.From), string(c.To), c.RoleGuessed, string(c.Source),

@@ -74,7 +74,7 @@ func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) 
 	case filter.marked():
 		within, err = countMarked(ctx, tx, s.newest, filter.mark())
 	case filter.Since != nil || filter.Until != nil:
-		within, err = countWithin(ctx, tx, filter.since(), filter.until())
+		within, err = countWithin(ctx, tx, filter.counted(facets), filter.since(), filter.until())
 	default:
 		limited = false
 	}
@@ -118,6 +118,18 @@ func readFacets(ctx context.Context, tx *sql.Tx) ([]facet, error) {
 		facets = append(facets, f)
 	}
 	return facets, rows.Err()
+}
+
+// counted lists the facets whose events pass the filter apart from its categories, time, marks and sessions.
+func (f *Filter) counted(facets []facet) (ids []int64) {
+	of := *f
+	of.Categories = nil
+	for i := range facets {
+		if of.matches(&facets[i]) {
+			ids = append(ids, facets[i].id)
+		}
+	}
+	return ids
 }
 
 func allows(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }

@@ -250,11 +250,7 @@ type section struct{ from, to, width int64 }
 func (s section) spread(block int64, set []byte, add func(bucket int, n int64)) {
 	first := block * BlockSize
 	if last := first + BlockSize - 1; first >= s.from && last <= s.to && s.bucket(first) == s.bucket(last) {
-		n := 0
-		for _, b := range set {
-			n += bits.OnesCount8(b)
-		}
-		add(s.bucket(first), int64(n))
+		add(s.bucket(first), countBits(set))
 		return
 	}
 	for _, seq := range appendBits(nil, block, set) {
@@ -262,6 +258,13 @@ func (s section) spread(block int64, set []byte, add func(bucket int, n int64)) 
 			add(s.bucket(seq), 1)
 		}
 	}
+}
+
+func countBits(set []byte) (n int64) {
+	for _, b := range set {
+		n += int64(bits.OnesCount8(b))
+	}
+	return n
 }
 
 func (s section) bucket(seq int64) int { return int((seq - s.from) / s.width) }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -26,15 +27,14 @@ type Message struct {
 }
 
 const (
-	selectNewest = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data
-  FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
-  JOIN session_messages m ON m.transcript_id = t.id JOIN events e ON e.seq = m.seq
- WHERE t.session_id = ? ORDER BY m.seq DESC`
-
-	selectBefore = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data
+	// The messages of a transcript before a seq, without their data.
+	selectPlaces = `SELECT m.seq, e.data IS NULL
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
   JOIN session_messages m ON m.transcript_id = t.id AND m.seq < ? JOIN events e ON e.seq = m.seq
- WHERE t.session_id = ? ORDER BY m.seq DESC`
+ WHERE t.session_id = ? ORDER BY m.seq DESC LIMIT ?`
+
+	// CROSS JOIN fixes the order of the loops: one look-up per message, in the order of the list.
+	selectMessages = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value`
 
 	selectSaidAfter = `SELECT e.seq, e.id, e.type, e.ver, e.data
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
@@ -53,60 +53,165 @@ const timesHeld = 3
 // Newest returns the newest messages of a transcript, oldest first: at most limit, and at most maxBytes of data, but
 // always at least one.
 func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return newest(ctx, tx, limit, maxBytes, func(*Message) bool { return true }, selectNewest, id)
+	return (*Cache)(nil).Newest(ctx, tx, id, limit, maxBytes)
+}
+
+// Newest is the function of that name, with kept messages.
+func (c *Cache) Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	return c.before(ctx, tx, id, math.MaxInt64, limit, maxBytes, func(*Message) bool { return true })
 }
 
 // Shown is Newest for people: without messages of exchanges between agents.
-func Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return newest(ctx, tx, limit, maxBytes, isShown, selectNewest, id)
+func (c *Cache) Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	return c.before(ctx, tx, id, math.MaxInt64, limit, maxBytes, isShown)
 }
 
 // ShownBefore is Shown for the messages before the event of seq. Their After counts from there.
-func ShownBefore(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int) ([]Message, error) {
-	return newest(ctx, tx, limit, maxBytes, isShown, selectBefore, seq, id)
+func (c *Cache) ShownBefore(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int) ([]Message, error) {
+	return c.before(ctx, tx, id, seq, limit, maxBytes, isShown)
 }
 
 func isShown(m *Message) bool { return !m.Data.Internal }
 
-// maxPassed bounds the unwanted messages that are skipped.
-const maxPassed = 20_000
+const (
+	// maxPassed bounds the unwanted messages that are skipped.
+	maxPassed = 20_000
+	// placesAtOnce bounds the messages that are looked up at once.
+	placesAtOnce = 1_000
+)
 
-// newest returns the newest wanted messages of a query. It reads no more of the transcript than necessary.
-func newest(ctx context.Context, tx *sql.Tx, limit, maxBytes int, wanted func(*Message) bool, query string, args ...any) ([]Message, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read transcript: %w", err)
-	}
-	defer rows.Close()
-	var list []Message
-	for bytes, after := 0, int64(0); len(list) < limit && after < int64(limit)+maxPassed && rows.Next(); after++ {
-		var e eventstore.Event
-		var id, data sql.RawBytes
-		if err := rows.Scan(&e.Seq, &id, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
-			return nil, fmt.Errorf("read message: %w", err)
+// place is a message of a transcript.
+type place struct {
+	seq   int64
+	blank bool // its data was redacted or archived
+}
+
+// before returns the newest wanted messages of a transcript before a seq. It reads no more of the transcript than necessary.
+func (c *Cache) before(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
+	r := transcriptRead{ctx: ctx, tx: tx, cache: c, limit: limit, maxBytes: maxBytes, wanted: wanted}
+	for !r.full() {
+		most := min(limit-len(r.list), placesAtOnce)
+		places, err := readPlaces(ctx, tx, id, seq, most)
+		if err != nil {
+			return nil, fmt.Errorf("read transcript: %w", err)
 		}
-		if bytes+len(data) > maxBytes && len(list) > 0 {
-			break
-		}
-		m := Message{Seq: e.Seq, At: e.TS, Redacted: data == nil, After: after}
-		copy(m.Event[:], id)
-		if e.Data = json.RawMessage(data); !m.Redacted {
-			_ = json.Unmarshal(projections.Current(&e).Data, &m.Data) // a member of another type stays blank
-		}
-		if !wanted(&m) {
-			continue
-		}
-		if err := budget.Take(ctx, timesHeld*int64(len(data))); err != nil {
+		if err := r.read(places); err != nil {
 			return nil, err
 		}
-		bytes += len(data)
-		list = append(list, m)
+		if len(places) < most {
+			break
+		}
+		seq = places[len(places)-1].seq
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read transcript: %w", err)
+	slices.Reverse(r.list)
+	return r.list, markArchived(ctx, tx, r.list)
+}
+
+func readPlaces(ctx context.Context, tx *sql.Tx, id string, before int64, limit int) ([]place, error) {
+	rows, err := tx.QueryContext(ctx, selectPlaces, before, id, limit)
+	if err != nil {
+		return nil, err
 	}
-	slices.Reverse(list)
-	return list, markArchived(ctx, tx, list)
+	defer rows.Close()
+	places := make([]place, 0, limit)
+	for rows.Next() {
+		var p place
+		if err := rows.Scan(&p.seq, &p.blank); err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	return places, rows.Err()
+}
+
+// transcriptRead collects messages from the newest on.
+type transcriptRead struct {
+	ctx             context.Context
+	tx              *sql.Tx
+	cache           *Cache
+	limit, maxBytes int
+	wanted          func(*Message) bool
+
+	list   []Message // newest first
+	bytes  int
+	passed int64 // messages considered
+	ended  bool  // maxBytes is reached
+}
+
+func (r *transcriptRead) full() bool {
+	return r.ended || len(r.list) >= r.limit || r.passed >= int64(r.limit)+maxPassed
+}
+
+// read considers some more messages. Those that are not kept are read one after the other, until it is full.
+func (r *transcriptRead) read(places []place) (err error) {
+	kept := r.cache.find(places)
+	var missing []int64
+	for _, p := range places {
+		if kept[p.seq] == nil {
+			missing = append(missing, p.seq)
+		}
+	}
+	var rows *sql.Rows
+	if len(missing) > 0 {
+		if rows, err = r.tx.QueryContext(r.ctx, selectMessages, projections.JSONList(missing)); err != nil {
+			return fmt.Errorf("read transcript: %w", err)
+		}
+		defer rows.Close()
+	}
+	var fresh []*cachedMessage
+	defer func() { r.cache.keep(fresh) }()
+	for _, p := range places {
+		if r.full() {
+			return nil
+		}
+		m := kept[p.seq]
+		if m == nil {
+			if !rows.Next() {
+				return fmt.Errorf("read transcript: %w", cmp.Or(rows.Err(), sql.ErrNoRows))
+			}
+			if m, err = scanMessage(rows); err != nil {
+				return fmt.Errorf("read message: %w", err)
+			}
+			fresh = append(fresh, m)
+		}
+		if err := r.add(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *transcriptRead) add(m *cachedMessage) error {
+	if r.bytes+m.size > r.maxBytes && len(r.list) > 0 {
+		r.ended = true
+		return nil
+	}
+	one := m.message
+	one.After = r.passed
+	r.passed++
+	if !r.wanted(&one) {
+		return nil
+	}
+	if err := budget.Take(r.ctx, timesHeld*int64(m.size)); err != nil {
+		return err
+	}
+	r.bytes += m.size
+	r.list = append(r.list, one)
+	return nil
+}
+
+func scanMessage(rows *sql.Rows) (*cachedMessage, error) {
+	var e eventstore.Event
+	var id, data sql.RawBytes
+	if err := rows.Scan(&e.Seq, &id, &e.TS, &e.Type, &e.Ver, &e.Actor, &data); err != nil {
+		return nil, err
+	}
+	m := &cachedMessage{message: Message{Seq: e.Seq, At: e.TS, Redacted: data == nil}, size: len(data)}
+	copy(m.message.Event[:], id)
+	if e.Data = json.RawMessage(data); data != nil {
+		_ = json.Unmarshal(projections.Current(&e).Data, &m.message.Data) // a member of another type stays blank
+	}
+	return m, nil
 }
 
 // askedWithin is how many messages after the request of a run are searched for the run's own.

@@ -32,6 +32,29 @@ func OpenTasks(ctx context.Context, tx *sql.Tx) (all []Owned, err error) {
 	return all, err
 }
 
+// CROSS JOIN fixes the order of the loops: the files of one directory, one event each. An unescaped quote cannot occur inside a JSON string.
+const selectKnownFiles = `SELECT f.path, f.sha256, e.type = ?, CASE e.type WHEN ? THEN coalesce(instr(e.data, '"text":') > 0, 0) ELSE 0 END
+ FROM task_files f CROSS JOIN events e ON e.seq = f.seq WHERE f.path > ? AND f.path < ?`
+
+// KnownFile is what the newest event about a task file says.
+type KnownFile struct {
+	SHA256   string
+	Followed bool // another gateway managed the file when it was seen so
+	Told     bool // likewise, and the log has the text that it had then
+}
+
+// KnownFiles returns, by path, the files in the directory of a workspace that have an event, such as workspace-eden/. An event without data,
+// since it was redacted, does not count.
+func KnownFiles(ctx context.Context, tx *sql.Tx, dir string) (map[string]KnownFile, error) {
+	const afterSlash = "0"
+	known := map[string]KnownFile{}
+	args := []any{coordination.TypeFileChanged, coordination.TypeFileChanged, dir, strings.TrimSuffix(dir, "/") + afterSlash}
+	err := each(ctx, tx, selectKnownFiles, args, func(r columns) {
+		known[r.Text(0)] = KnownFile{SHA256: r.Text(1), Followed: r.Int(2) != 0, Told: r.Int(3) != 0}
+	})
+	return known, err
+}
+
 // Months returns the months in which tasks of an agent have ended, such as 2026-02, newest first.
 func Months(ctx context.Context, tx *sql.Tx, agent string) (months []string, err error) {
 	for before := "~"; before != ""; { // sorts after all digits

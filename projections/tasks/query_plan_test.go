@@ -87,6 +87,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		"counts":           {"SEARCH t USING COVERING INDEX tasks_open (over=?)", selectCounts, nil},
 		"next agent":       {"SEARCH t USING INDEX tasks_over_by_agent (agent>?)", selectNextAgent, []any{"a"}},
 		"last over":        {"SEARCH t USING INDEX tasks_over_by_agent (agent=?)", selectLastOver, []any{"a"}},
+		"known files":      {"SEARCH f USING PRIMARY KEY (path>? AND path<?)", selectKnownFiles, []any{"x", "x", "a", "b"}},
+		"events of files":  {"SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectKnownFiles, []any{"x", "x", "a", "b"}},
 		"month":            {"SEARCH t USING COVERING INDEX tasks_by_month (agent=? AND month<?)", selectMonth, []any{"a", "~"}},
 		"entries":          {"SEARCH t USING INDEX tasks_by_month (agent=? AND month=? AND over>?)", selectEntries, []any{"a", "2026-02", 1}},
 		"last entries":     {"SEARCH t USING INDEX tasks_by_month (agent=? AND month=?)", selectLastEntries, []any{"a", "2026-02", 1}},

@@ -47,11 +47,15 @@ func (s *Syncer) Import(ctx context.Context) (n int, err error) {
 	}
 	for _, agent := range s.o.Agents() {
 		home := homes.of(agent)
-		lasts, err := s.lasts(ctx, home.paths())
+		names, err := s.notAsKnown(ctx, home)
 		if err != nil {
 			return n, err
 		}
-		for _, name := range inOrder(home.names) {
+		lasts, err := s.lasts(ctx, home.paths(names))
+		if err != nil {
+			return n, err
+		}
+		for _, name := range inOrder(names) {
 			a, size, err := s.toImport(home, name, lasts[pathOf(agent, name)])
 			if err != nil {
 				return n, err
@@ -115,9 +119,44 @@ func (h *workspaceCache) of(agent string) *workspaceListing {
 	return one
 }
 
-func (h *workspaceListing) paths() []string {
-	all := make([]string, len(h.names))
-	for i, name := range h.names {
+// notAsKnown returns the names of the files for which an event may be due: all but those of which the tables know that they were taken
+// over, or are as another gateway left them when it was last followed. Nearly all are known at every start but the first, so one query and
+// at most one read is what such a file costs.
+func (s *Syncer) notAsKnown(ctx context.Context, home *workspaceListing) (names []string, err error) {
+	if len(home.names) == 0 {
+		return nil, nil
+	}
+	var known map[string]tasks.KnownFile
+	err = s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		known, err = tasks.KnownFiles(ctx, tx, pathOf(home.agent, ""))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var followed []string
+	for _, name := range home.names {
+		switch k, ok := known[pathOf(home.agent, name)]; {
+		case !ok:
+			names = append(names, name)
+		case !k.Followed:
+		case k.Told:
+			followed = append(followed, name)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, workspace.NewHome(home.dir).ReadEach(followed, func(name string, text []byte, err error) error {
+		if err != nil || sumOf(text) != known[pathOf(home.agent, name)].SHA256 {
+			names = append(names, name)
+		}
+		return ctx.Err()
+	})
+}
+
+func (h *workspaceListing) paths(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
 		all[i] = pathOf(h.agent, name)
 	}
 	return all

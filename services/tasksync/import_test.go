@@ -281,7 +281,7 @@ func TestImportAfterAnotherGateway(t *testing.T) {
 // asked counts what is asked of a log for one stream.
 type asked struct {
 	tasksync.Log
-	one, newest, looks atomic.Int64
+	one, newest, streams, looks atomic.Int64
 }
 
 func (a *asked) StreamVersion(ctx context.Context, stream string) (int64, error) {
@@ -296,6 +296,7 @@ func (a *asked) ReadStream(ctx context.Context, stream string, after int64, limi
 
 func (a *asked) Newest(ctx context.Context, streams []string) (map[string]eventstore.Event, error) {
 	a.newest.Add(1)
+	a.streams.Add(int64(len(streams)))
 	return a.Log.Newest(ctx, streams)
 }
 
@@ -306,12 +307,13 @@ func manyFiles(t testing.TB, dir string, n int) {
 	must(t, err)
 	must(t, os.MkdirAll(filepath.Join(dir, "workspace-eden/tasks"), 0o755))
 	for i := range n {
-		id := fmt.Sprintf("task_m%04d", i)
+		id := fmt.Sprintf("task_m%05d", i)
 		must(t, os.WriteFile(filepath.Join(dir, "workspace-eden/tasks", id+".md"), []byte(strings.ReplaceAll(string(text), "task_aa11", id)), 0o600))
 	}
 }
 
-// A start asks the log for all files together, and looks once at where an agent's files lie, however many there are.
+// A start asks the log for all files together, and looks once at where an agent's files lie, however many there are. Events are only
+// read of files that the tables do not know as they are.
 func TestImportAsksForAllFilesTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -330,19 +332,44 @@ func TestImportAsksForAllFilesTogether(t *testing.T) {
 		log.one.Store(0)
 		log.newest.Store(0)
 		log.looks.Store(0)
+		log.streams.Store(0)
 		if got, err := syncer().Import(t.Context()); got != want || err != nil {
 			t.Fatalf("imported %d files, want %d: %v", got, want, err)
 		}
 		if one, newest, looks := log.one.Load(), log.newest.Load(), log.looks.Load(); one != 0 || newest > 2 || looks > 1 {
 			t.Errorf("%d questions about one file each, %d about all, %d looks at the workspace", one, newest, looks)
 		}
+		if streams := log.streams.Load(); streams != int64(want) {
+			t.Errorf("the newest events of %d files were read to import %d", streams, want)
+		}
 	}
 }
 
-// BenchmarkImport is what a start costs before it listens, with 5,110 files that the log knows.
+// Of files that another gateway has kept, events are only read if the file is another one than it has left.
+func TestImportReadsEventsOfChangedFilesOnly(t *testing.T) {
+	t.Parallel()
+	x := setup(t, t.TempDir())
+	text := func(id, status string) string {
+		return taskfile.Format(&taskfile.Task{ID: id, Status: status, Priority: "medium", Description: "what to do", Created: "2026-02-20T10:00:00.000Z",
+			LastActivity: "2026-02-20T10:00:00.000Z"})
+	}
+	for i := range 20 {
+		id := fmt.Sprintf("task_%d", i)
+		x.others(t, "workspace-eden/tasks/"+id+".md", text(id, "in_progress"))
+	}
+	x.write(t, "workspace-eden/tasks/task_7.md", text("task_7", "blocked"))
+	for _, want := range []int{1, 0} {
+		log := &asked{Log: x}
+		if n, err := x.syncerOf(log, 0).Import(t.Context()); n != want || err != nil || log.streams.Load() != int64(want) {
+			t.Errorf("imported %d files, the newest events of %d were read, want %d: %v", n, log.streams.Load(), want, err)
+		}
+	}
+}
+
+// BenchmarkImport is what a start costs before it listens, with 10,000 files that the log knows.
 func BenchmarkImport(b *testing.B) {
 	dir := b.TempDir()
-	manyFiles(b, dir, 5110)
+	manyFiles(b, dir, 10_000)
 	x := setup(b, dir)
 	if _, err := x.syncer(0).Import(b.Context()); err != nil {
 		b.Fatal(err)

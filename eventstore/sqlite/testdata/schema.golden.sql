@@ -88,6 +88,13 @@ CREATE TABLE agent_activity (
   type  TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE block_times (
+  block    INTEGER PRIMARY KEY, -- seq / 256
+  n        INTEGER NOT NULL,    -- events
+  earliest REAL NOT NULL,       -- time of events, as in event_index
+  latest   REAL NOT NULL
+) STRICT;
+
 CREATE TABLE category_changes (
   name       TEXT NOT NULL,
   seq        INTEGER NOT NULL,
@@ -445,6 +452,14 @@ CREATE TABLE session_events (
   kind_id    INTEGER NOT NULL,
   time       REAL NOT NULL,
   PRIMARY KEY (session_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session_hours ( -- how many work sessions with just these kinds of events had their last event in an hour, by category
+  hour      INTEGER NOT NULL, -- time / 3,600,000 ms, rounded down
+  signature TEXT NOT NULL,    -- as in session_census
+  category  TEXT NOT NULL,
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (hour, signature, category)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE session_keys (
