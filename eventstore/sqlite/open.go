@@ -212,7 +212,7 @@ func (db *DB) openReaders() error {
 	if err != nil {
 		return db.translate("open", err)
 	}
-	db.read = sql.OpenDB(guardedConnector{connector, db})
+	db.read = sql.OpenDB(keepingConnector{guardedConnector{connector, db}})
 	db.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	db.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return nil
