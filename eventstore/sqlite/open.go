@@ -69,6 +69,7 @@ type DB struct {
 	writer *writer
 	checks *checkpointer
 	held   snapshots
+	marks  marks
 	device device
 
 	custody *fileGuard // nil if read-only
