@@ -212,7 +212,8 @@ func (d directory) TaskTitle(taskID string) string { return d.titleOf(taskID) }
 // readTitles reads the titles of tasks.
 func (v *view) readTitles(ctx context.Context, named []string) error {
 	var ids []string
-	for _, id := range named {
+	slices.Sort(named)
+	for _, id := range slices.Compact(named) {
 		if _, known := v.titles[id]; !known {
 			ids = append(ids, id)
 		}
