@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -190,6 +192,45 @@ func TestRedactedTextIsNotKept(t *testing.T) {
 	if n := told(); n != 0 {
 		t.Errorf("%d answers tell it afterwards", n)
 	}
+}
+
+// Who has written reads it, while others ask for the same and have it kept: what is answered is never older than what was stored before.
+func TestKeptAnswersAreNotBehindWrites(t *testing.T) {
+	t.Parallel()
+	k := setupKeeping(t, false)
+	paths := []string{"/api/events?limit=2", "/api/work-sessions?limit=3&include=summary", "/api/work-sessions/ws_0?limit=1", "/api/health"}
+	k.appending(t, "a2a.send", `{"fromAgent":"eden","toAgent":"seum","workSessionId":"ws_0","conversationId":"c0","message":"0"}`)
+	asOf := func(path string) int64 {
+		response := k.from("127.0.0.1:40000", http.MethodGet, path, "")
+		seq, err := strconv.ParseInt(response.Header().Get("X-As-Of-Seq"), 10, 64)
+		if err != nil || response.Code != http.StatusOK {
+			t.Errorf("%s: %d, %v", path, response.Code, err)
+		}
+		return seq
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for _, path := range paths {
+		others.Go(func() {
+			for last := int64(0); ctx.Err() == nil; {
+				now := asOf(path)
+				if now < last {
+					t.Errorf("%s is as of %d, and was as of %d before", path, now, last)
+				}
+				last = now
+			}
+		})
+	}
+	for i := range testscale.Of(100, 2_000) {
+		seq := k.appending(t, "a2a.send", fmt.Sprintf(`{"fromAgent":"eden","toAgent":"seum","workSessionId":"ws_0","conversationId":"c%d","message":"%d"}`, i%5, i))
+		for _, path := range paths {
+			if got := asOf(path); got < seq {
+				t.Errorf("%s is as of %d after event %d was stored", path, got, seq)
+			}
+		}
+	}
+	stop()
+	others.Wait()
 }
 
 // counting counts the snapshots and the events that are read.

@@ -24,10 +24,10 @@ func (m *marks) end(rewrites bool) {
 	}
 }
 
-// Mark names the present state of the log and its tables. It is the zero Mark for a log that is open for reading only:
-// others change it.
+// Mark names the present state of the log and its tables. It is the zero Mark for a log that is open for reading only,
+// which others change, and for one that is closed.
 func (db *DB) Mark() eventstore.Mark {
-	if db.writer == nil {
+	if db.writer == nil || db.closed.Load() {
 		return eventstore.Mark{}
 	}
 	// Counters begin at 2, so that no state of a log has the zero Mark.

@@ -54,6 +54,9 @@ func TestMarks(t *testing.T) {
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.Close(); err != nil || db.Mark() != (eventstore.Mark{}) {
+		t.Errorf("%+v of a closed log, %v", db.Mark(), err)
+	}
 	if (eventstore.Mark{}).Settled() || (eventstore.Mark{}).Intact() || (eventstore.Mark{Commits: 3, Rewrites: 3}).Settled() || (eventstore.Mark{Commits: 3, Rewrites: 3}).Intact() {
 		t.Error("an unknown state has a name")
 	}
