@@ -108,7 +108,7 @@ func (k *keeping) act(t testing.TB, r *rapid.T) string {
 		}
 		k.from("127.0.0.1:40000", method, fmt.Sprintf("/api/work-sessions/ws_%d/category", session), body)
 	case "configure":
-		k.appending(t, coordination.TypeConfigApplied, fmt.Sprintf(`{"hash":"h","source":"s","agents":[{"id":"eden","name":"이든%d"},{"id":"seum"}]}`, session))
+		k.appending(t, coordination.TypeConfigApplied, fmt.Sprintf(`{"hash":"h","source":"s","agents":[{"id":"eden","name":"이든%d"},{"id":"seum"}],"mentions":{"1001":"루다%d"}}`, session, session))
 	case "redact":
 		k.redact(t, r)
 	case "blank":
@@ -160,6 +160,26 @@ func TestKeptAnswersAreTheAnswers(t *testing.T) {
 			k.same(r, k.act(t, r))
 		}
 	})
+}
+
+// A session is archived when its time has come, though nothing is committed, and not before; a clock that is set back finds it as it was.
+func TestKeptAnswersFollowTheTime(t *testing.T) {
+	t.Parallel()
+	k := setupKeeping(t, false)
+	k.importing(t, event("a2a.send", "eden", 0, `"fromAgent":"eden","toAgent":"seum","workSessionId":"ws_1","conversationId":"c1","message":"m"`))
+	for _, path := range []string{"/api/work-sessions", "/api/work-sessions/ws_1", "/api/work-sessions/ws_1?limit=1"} {
+		for _, step := range []struct {
+			at     int64 // ms after noon
+			status string
+		}{{0, "ACTIVE"}, {86_399_998, "ACTIVE"}, {86_400_000, "ACTIVE"}, {86_400_001, "ARCHIVED"}, {200_000_000, "ARCHIVED"}, {86_400_000, "ACTIVE"}, {1, "ACTIVE"}} {
+			k.now.Store(noon.UnixMilli() + step.at)
+			for range 2 {
+				if body := k.from("127.0.0.1:40000", http.MethodGet, path, "").Body.String(); !strings.Contains(body, `"status":"`+step.status+`"`) {
+					t.Errorf("%s, %d ms after noon: want %s in %s", path, step.at, step.status, body)
+				}
+			}
+		}
+	}
 }
 
 // A redacted text is not told any more, from no memory.
