@@ -151,6 +151,8 @@ func (k *keeping) redact(t testing.TB, r *rapid.T) {
 
 // What is kept is what would be answered without it, whatever happens: appends, late events, overrides, redactions, rebuilt tables, another
 // team, other titles of tasks, the time, and names that only bots know.
+//
+// Promise: kept
 func TestKeptAnswersAreTheAnswers(t *testing.T) {
 	t.Parallel()
 	steps := testscale.Of(12, 60)
@@ -183,6 +185,8 @@ func TestKeptAnswersFollowTheTime(t *testing.T) {
 }
 
 // A redacted text is not told any more, from no memory.
+//
+// Promise: kept
 func TestRedactedTextIsNotKept(t *testing.T) {
 	t.Parallel()
 	const secret = "비밀번호는 나비"
@@ -215,6 +219,8 @@ func TestRedactedTextIsNotKept(t *testing.T) {
 }
 
 // Who has written reads it, while others ask for the same and have it kept: what is answered is never older than what was stored before.
+//
+// Promise: kept
 func TestKeptAnswersAreNotBehindWrites(t *testing.T) {
 	t.Parallel()
 	k := setupKeeping(t, false)
