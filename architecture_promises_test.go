@@ -47,6 +47,7 @@ var promises = []struct {
 		{"task-hub", "Answers contain every field that Task-Hub reads."},
 		{"push", "A `/ws` client that resumes gets no gap and no duplicate; a slow one delays no other."},
 		{"search", "Korean queries find what brute force finds."},
+		{"kept", "An answer from memory is the one that the log and its tables give at that moment; redacted text is not in it."},
 		{"memory", "Parallel reads and SQL queries stay within a fixed memory budget."},
 		{"as-of", "Every read with `?as_of=` gives the answer that was given at that event."},
 		{"sql-reads", "SQL changes nothing, reads no other file, shows no secret, and ends in time."},

@@ -49,6 +49,31 @@ type Head struct {
 	Hash Hash  // chain hash of that event; zero for an empty log
 }
 
+// Mark names a state of a log between two of its commits. A reader that takes one before its snapshot begins and one
+// after that, and gets the same, has read the state that it names.
+type Mark struct {
+	Commits  uint64 // changes with every commit
+	Rewrites uint64 // changes with commits that do more than append: redaction, archiving, rebuilt tables, maintenance
+}
+
+// Settled reports whether no commit was under way, so that the mark names one state. It is false for the zero Mark.
+func (m Mark) Settled() bool { return m.Commits != 0 && m.Commits%2 == 0 }
+
+// Intact reports whether no commit was under way that did more than append. It is false for the zero Mark.
+func (m Mark) Intact() bool { return m.Rewrites != 0 && m.Rewrites%2 == 0 }
+
+// Until returns what m and a later mark have in common: a Mark that is Settled, or Intact, only if both are and nothing
+// happened between them.
+func (m Mark) Until(later Mark) Mark {
+	if m.Commits != later.Commits {
+		m.Commits = 0
+	}
+	if m.Rewrites != later.Rewrites {
+		m.Rewrites = 0
+	}
+	return m
+}
+
 // Appender stores events.
 type Appender interface {
 	// Append stores all events of all streams, or none. It returns once they are on disk and every healthy projection

@@ -7,14 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 // headerAsOf carries the seq of the last event an answer reflects.
@@ -28,6 +29,12 @@ type view struct {
 	now    float64 // ms since 1970
 	asOf   int64   // the tables reflect the log up to here
 
+	mark     eventstore.Mark // of the snapshot; one that is neither settled nor intact if it is unknown
+	rendered *renderings
+	asks     *asks   // of the event being rendered; nil: none is
+	varies   bool    // the answer depends on what is not in the log, and must not be kept
+	until    float64 // from then on the answer is another, in ms since 1970
+
 	titles map[string]string // of the tasks that read events name, by id
 	bots   map[string]string // agents of bots by user id; nil: not read yet
 }
@@ -38,11 +45,39 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 	if err := s.await(ctx, minSeq); err != nil {
 		return err
 	}
+	return s.compute(c, func(ctx context.Context) (json.RawMessage, error) {
+		_, text, err := s.read(ctx, c, minSeq, answer)
+		return text, err
+	})
+}
+
+// answerKept is answer for what depends on the log and its tables, apart from what the view records: while nothing is
+// committed, the answer to a request is kept.
+func (s *Server) answerKept(c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) error {
+	if err := s.await(c.Request().Context(), minSeq); err != nil {
+		return err
+	}
+	key, now := requestKey(c), float64(s.opts.Now().UnixMilli())
+	return s.compute(c, func(ctx context.Context) (json.RawMessage, error) {
+		if kept := s.kept.get(key, s.opts.Store.Mark(), now); kept != nil {
+			setAsOf(c, kept.asOf)
+			return kept.text, nil
+		}
+		v, text, err := s.read(ctx, c, minSeq, answer)
+		if err == nil && v.mark.Settled() && !v.varies {
+			s.kept.put(key, v.mark, &keptAnswer{text: text, asOf: v.asOf, from: v.now, until: v.until})
+		}
+		return text, err
+	})
+}
+
+// compute writes an answer. It may be made more than once, until there is memory for it.
+func (s *Server) compute(c echo.Context, make func(context.Context) (json.RawMessage, error)) error {
 	share := s.opts.Reads.Open()
 	defer share.Close()
 	var text json.RawMessage
-	if err := share.Read(ctx, s.opts.MaxWait, func(ctx context.Context) (err error) {
-		text, err = s.read(ctx, c, minSeq, answer)
+	if err := share.Read(c.Request().Context(), s.opts.MaxWait, func(ctx context.Context) (err error) {
+		text, err = make(ctx)
 		return err
 	}); err != nil {
 		return err
@@ -51,29 +86,37 @@ func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Contex
 	return writeJSON(c, http.StatusOK, text)
 }
 
-func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) (json.RawMessage, error) {
+func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) (*view, json.RawMessage, error) {
 	var body any
 	var named *Wording
+	v := &view{Options: &s.opts, now: float64(s.opts.Now().UnixMilli()), rendered: &s.rendered, until: math.Inf(1)}
+	before := s.opts.Store.Mark()
 	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
-		v := view{Options: &s.opts, tx: tx, now: float64(s.opts.Now().UnixMilli())}
+		v.tx = tx
 		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
 			return fmt.Errorf("read position: %w", err)
 		}
+		v.mark = before.Until(s.opts.Store.Mark()) // the snapshot exists since the first read
 		if v.asOf < minSeq {
 			return stuck(ctx, tx, minSeq)
 		}
-		if v.roster, err = index.Roster(ctx, tx); err != nil {
+		if v.roster, err = s.rosters.Read(ctx, tx); err != nil {
 			return err
 		}
-		c.Response().Header().Set(headerAsOf, strconv.FormatInt(v.asOf, 10))
+		setAsOf(c, v.asOf)
 		named = v.wording()
-		body, err = answer(ctx, &v)
+		body, err = answer(ctx, v)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return named.worded(body)
+	text, err := named.worded(body)
+	return v, text, err
+}
+
+func setAsOf(c echo.Context, seq int64) {
+	c.Response().Header().Set(headerAsOf, strconv.FormatInt(seq, 10))
 }
 
 // position sets the header of an answer not made from tables to the tables' position. It is left out if unreadable.
@@ -132,9 +175,18 @@ func writeJSON(c echo.Context, status int, body any) error {
 	return c.Blob(status, "application/json", text)
 }
 
+// selfEncoding is an answer with many events, which are text already: encoding/json would read them once more. The
+// result is the same.
+type selfEncoding interface {
+	encode() (json.RawMessage, error)
+}
+
 func encode(body any) (json.RawMessage, error) {
-	if text, is := body.(json.RawMessage); is {
-		return text, nil
+	switch body := body.(type) {
+	case json.RawMessage:
+		return body, nil
+	case selfEncoding:
+		return body.encode()
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,8 @@ func enriched(key string) bool {
 // members of the same name in the record; seq does not.
 func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMessage {
 	e = projections.Current(e)
-	r := v.record(e)
+	stored := projections.Record(v.Rules, e) // the stored text, which is what was classified
+	r := v.spoken(stored)
 	o := newObject(len(e.Data) + len(e.Original) + 1_024)
 	o.text("type", r.Type)
 	own := map[string]bool{}
@@ -67,19 +69,18 @@ func (v *view) renderEvent(e *eventstore.Event, entry *index.Entry) json.RawMess
 	if internal(e) {
 		o.raw("internal", []byte("true"))
 	}
-	v.secondary(o, e, entry)
+	v.secondary(o, &stored, entry)
 	v.describeEvent(o, &r, e.Data)
-	v.addParts(o, e)
+	v.addParts(o, e, &stored, &r)
 	return o.end()
 }
 
 // secondary adds the event's secondary categories, strongest first.
-func (v *view) secondary(o *object, e *eventstore.Event, entry *index.Entry) {
+func (v *view) secondary(o *object, stored *coordination.Record, entry *index.Entry) {
 	if entry == nil {
 		return
 	}
-	r := projections.Record(v.Rules, e) // the stored text, which is what was classified
-	list := coordination.SecondaryCategories(v.Rules, &r, entry.Category)
+	list := coordination.SecondaryCategories(v.Rules, stored, entry.Category)
 	text, err := json.Marshal(listOf(list))
 	if err == nil { // encoding text cannot fail
 		o.raw("collabSecondary", text)
@@ -144,12 +145,11 @@ func (v *view) describeEvent(o *object, r *coordination.Record, data []byte) {
 const aboutMark = ": "
 
 // addParts adds the event's readable text in parts, if it mentions users or names tasks.
-func (v *view) addParts(o *object, e *eventstore.Event) {
-	stored := projections.Record(v.Rules, e)
-	words := coordination.Words(&stored)
+func (v *view) addParts(o *object, e *eventstore.Event, stored, r *coordination.Record) {
+	words := coordination.Words(stored)
 	parts := coordination.PartsForPeople(words, v.roster, directory{v})
 	if words == "" {
-		parts = v.partsAbout(e)
+		parts = v.partsAbout(e, r)
 	}
 	if len(parts) == 0 {
 		return
@@ -161,10 +161,9 @@ func (v *view) addParts(o *object, e *eventstore.Event) {
 }
 
 // partsAbout are the parts of the text of an event about a task whose title is known.
-func (v *view) partsAbout(e *eventstore.Event) []coordination.Part {
-	r := v.record(e)
-	title, said := coordination.About(&r, e.Data, v.roster, directory{v}.TaskTitle)
-	if title == "" || title != v.titles[r.TaskID] {
+func (v *view) partsAbout(e *eventstore.Event, r *coordination.Record) []coordination.Part {
+	title, said := coordination.About(r, e.Data, v.roster, directory{v}.TaskTitle)
+	if title == "" || title != v.titleOf(r.TaskID) {
 		return nil
 	}
 	parts := []coordination.Part{{Ref: &coordination.RefPart{Kind: coordination.RefTask, ID: r.TaskID, Title: title}}}
@@ -192,6 +191,9 @@ func (d directory) Mentioned(userID string) coordination.MentionPart {
 
 // botAgents are the agents of the Discord bots by user id, read once per answer.
 func (v *view) botAgents() map[string]string {
+	if v.Bots != nil {
+		v.askedBeyond()
+	}
 	if v.bots == nil {
 		v.bots = map[string]string{}
 		if v.Bots != nil {
@@ -205,16 +207,15 @@ func (v *view) botAgents() map[string]string {
 	return v.bots
 }
 
-func (d directory) TaskTitle(taskID string) string { return d.titles[taskID] }
+func (d directory) TaskTitle(taskID string) string { return d.titleOf(taskID) }
 
-// readTitles reads the titles of the tasks that events name.
-func (v *view) readTitles(ctx context.Context, events map[int64]*eventstore.Event) error {
+// readTitles reads the titles of tasks.
+func (v *view) readTitles(ctx context.Context, named []string) error {
 	var ids []string
-	for _, e := range events {
-		for _, id := range coordination.TaskIDs(e.Data) {
-			if _, known := v.titles[id]; !known {
-				ids = append(ids, id)
-			}
+	slices.Sort(named)
+	for _, id := range slices.Compact(named) {
+		if _, known := v.titles[id]; !known {
+			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {
@@ -244,7 +245,10 @@ func reasonCode(r *coordination.Record, state coordination.Outcome) coordination
 
 // record parses an event as projections do, with the names known to the bots.
 func (v *view) record(e *eventstore.Event) coordination.Record {
-	r := projections.Record(v.Rules, e)
+	return v.spoken(projections.Record(v.Rules, e))
+}
+
+func (v *view) spoken(r coordination.Record) coordination.Record {
 	v.wording().spoken(&r)
 	return r
 }
@@ -256,12 +260,25 @@ const timesHeld = 8
 // fetch reads events in the order of seqs until their payloads exceed MaxBytes; the rest is left out. The first is
 // always read. Sizes are checked before payloads are read, and taken from the shared memory budget.
 func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.Event, error) {
-	sizes, err := index.PayloadSizes(ctx, v.tx, seqs)
+	events, _, _, err := v.load(ctx, seqs, nil)
 	if err != nil {
 		return nil, err
 	}
-	events := make(map[int64]*eventstore.Event, len(seqs))
+	return events, v.readTitles(ctx, taskIDs(events, nil))
+}
+
+// load is fetch for events of which some are known: those count, but are not read. It returns how many of the seqs fit,
+// and which events have no payload in the log's file.
+func (v *view) load(ctx context.Context, seqs []int64, known map[int64]*rendering) (events map[int64]*eventstore.Event, n int, blank map[int64]bool, err error) {
+	sizes, err := v.sizesOf(ctx, seqs, known)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	events = make(map[int64]*eventstore.Event, len(seqs)-len(known))
 	keep := func(wanted ...int64) (size int64, err error) {
+		if len(wanted) == 0 {
+			return 0, nil
+		}
 		read, err := v.Store.EventsIn(ctx, v.tx, wanted)
 		if err != nil {
 			return 0, fmt.Errorf("read events: %w", err)
@@ -273,16 +290,21 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 		return size, nil
 	}
 	bytes := int64(0)
-	there := make([]int64, 0, len(seqs)) // in the file, not read yet
-	for n, seq := range seqs {
+	there := make([]int64, 0, len(seqs)-len(known)) // in the file, not read yet
+	for _, seq := range seqs {
 		size := sizes[seq]
 		_, had := events[seq]
-		if size == 0 { // the size of an archived one is only known after reading
+		isBlank := size == 0
+		if isBlank { // the size of an archived one is only known after reading
+			if blank == nil {
+				blank = map[int64]bool{}
+			}
+			blank[seq] = true
 			if size, err = keep(seq); err != nil {
-				return nil, err
+				return nil, 0, nil, err
 			}
 			if err := budget.Take(ctx, timesHeld*size); err != nil {
-				return nil, err
+				return nil, 0, nil, err
 			}
 		}
 		if bytes += size; bytes > int64(v.MaxBytes) && n > 0 {
@@ -291,17 +313,44 @@ func (v *view) fetch(ctx context.Context, seqs []int64) (map[int64]*eventstore.E
 			}
 			break
 		}
-		if sizes[seq] > 0 {
-			if err := budget.Take(ctx, timesHeld*size); err != nil {
-				return nil, err
-			}
+		n++
+		if isBlank {
+			continue
+		}
+		if err := budget.Take(ctx, timesHeld*size); err != nil {
+			return nil, 0, nil, err
+		}
+		if known[seq] == nil {
 			there = append(there, seq)
 		}
 	}
-	if _, err = keep(there...); err != nil {
-		return nil, err
+	slices.Sort(there) // the file is in this order
+	_, err = keep(slices.Compact(there)...)
+	return events, n, blank, err
+}
+
+// sizesOf are the payload sizes of events in the log's file.
+func (v *view) sizesOf(ctx context.Context, seqs []int64, known map[int64]*rendering) (map[int64]int64, error) {
+	wanted := seqs
+	if len(known) > 0 {
+		wanted = make([]int64, 0, len(seqs))
+		for _, seq := range seqs {
+			if known[seq] == nil {
+				wanted = append(wanted, seq)
+			}
+		}
 	}
-	return events, v.readTitles(ctx, events)
+	sizes := map[int64]int64{}
+	if len(wanted) > 0 {
+		var err error
+		if sizes, err = index.PayloadSizes(ctx, v.tx, wanted); err != nil {
+			return nil, err
+		}
+	}
+	for seq, r := range known {
+		sizes[seq] = r.size
+	}
+	return sizes, nil
 }
 
 // object writes a JSON object, member by member.

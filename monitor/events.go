@@ -62,17 +62,21 @@ func (p *parameters) sessions() (names []string) {
 
 // eventsAnswer answers GET /api/events.
 type eventsAnswer struct {
-	Events         []json.RawMessage `json:"events"`
-	Count          int               `json:"count"`
-	Total          int64             `json:"total"`
-	TotalMatched   int64             `json:"totalMatched"`
-	Role           *string           `json:"role"`
-	Type           []string          `json:"type"`
-	ViewCategory   *string           `json:"viewCategory"`
-	CategoryCounts map[string]int64  `json:"categoryCounts"`
-	NextCursor     *string           `json:"nextCursor"` // of the older page
-	NextAfter      int64             `json:"nextAfter"`  // start of the next page
-	AsOfSeq        int64             `json:"asOfSeq"`
+	Events []json.RawMessage `json:"events"`
+	eventsRest
+}
+
+type eventsRest struct {
+	Count          int              `json:"count"`
+	Total          int64            `json:"total"`
+	TotalMatched   int64            `json:"totalMatched"`
+	Role           *string          `json:"role"`
+	Type           []string         `json:"type"`
+	ViewCategory   *string          `json:"viewCategory"`
+	CategoryCounts map[string]int64 `json:"categoryCounts"`
+	NextCursor     *string          `json:"nextCursor"` // of the older page
+	NextAfter      int64            `json:"nextAfter"`  // start of the next page
+	AsOfSeq        int64            `json:"asOfSeq"`
 }
 
 func (s *Server) listEvents(c echo.Context) error {
@@ -80,7 +84,7 @@ func (s *Server) listEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.listEvents(ctx, q) })
+	return s.answerKept(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.listEvents(ctx, q) })
 }
 
 func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, error) {
@@ -88,13 +92,13 @@ func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, er
 	if err != nil {
 		return nil, err
 	}
-	a := &eventsAnswer{Total: selected.Total, TotalMatched: selected.Matched, Role: q.role, Type: q.filter.Types,
-		ViewCategory: q.viewCategory, CategoryCounts: selected.Categories, AsOfSeq: v.asOf}
+	a := &eventsAnswer{eventsRest: eventsRest{Total: selected.Total, TotalMatched: selected.Matched, Role: q.role, Type: q.filter.Types,
+		ViewCategory: q.viewCategory, CategoryCounts: selected.Categories, AsOfSeq: v.asOf}}
 	seqs, more, err := v.findEvents(ctx, selected, &q)
 	if err != nil {
 		return nil, err
 	}
-	events, err := v.fetch(ctx, seqs)
+	events, err := v.render(ctx, seqs)
 	if err != nil {
 		return nil, err
 	}
@@ -102,16 +106,12 @@ func (v *view) listEvents(ctx context.Context, q eventsQuery) (*eventsAnswer, er
 	if len(events) < len(seqs) {
 		seqs, more = seqs[:len(events)], true
 	}
-	entries, err := index.Entries(ctx, v.tx, seqs)
-	if err != nil {
-		return nil, err
-	}
 	if q.after == nil {
 		slices.Reverse(seqs)
 	}
 	a.Count, a.Events = len(seqs), make([]json.RawMessage, len(seqs))
 	for i, seq := range seqs {
-		a.Events[i] = v.renderEvent(events[seq], entries[seq])
+		a.Events[i] = events[seq].text
 	}
 	a.NextAfter = max(v.asOf, last(seqs))
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/continuations"
@@ -33,7 +34,10 @@ import (
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testscale.Checks(25, 0)
+	goleak.VerifyTestMain(m)
+}
 
 // noon is when most test logs begin; minutes in them count from there.
 var noon = time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)

@@ -2,12 +2,16 @@ package monitor
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
@@ -43,36 +47,82 @@ func (s *Server) health(c echo.Context) error {
 	if p.err != nil {
 		return p.err
 	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-		list, err := projections.List(ctx, v.tx)
-		if err != nil {
-			return nil, err
+	ctx := c.Request().Context()
+	if err := s.await(ctx, minSeq); err != nil {
+		return err
+	}
+	t, err := s.healthTables(ctx, minSeq)
+	if err != nil {
+		return err
+	}
+	head, err := s.opts.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	a := &healthAnswer{Status: "ok", Timestamp: s.opts.Now().UTC().Format(timestampLayout), Version: s.opts.Version, Seq: head.Seq,
+		AsOfSeq: t.asOf, Events: head.Seq, BadLines: t.rejected, Doubts: t.doubts, Projections: listOf(t.projections)}
+	a.Durability, a.Importing = s.opts.Durability, s.importing()
+	if of := s.opts.Operations.TaskFiles; of != nil {
+		a.TaskFiles = of()
+	}
+	if s.opts.Bots != nil {
+		a.Discord = botsHealthOf(s.opts.Bots())
+	}
+	if parked(t.projections) {
+		a.Status = "degraded"
+	}
+	text, err := (&Wording{s.opts.Names, t.roster}).worded(a)
+	if err != nil {
+		return err
+	}
+	setAsOf(c, t.asOf)
+	return writeJSON(c, http.StatusOK, text)
+}
+
+// healthTables is what health reads. It is kept while nothing is committed, because health is asked for often.
+type healthTables struct {
+	commits     uint64
+	asOf        int64
+	roster      *coordination.Roster
+	projections []projections.Status
+	rejected    int64
+	doubts      index.Doubts
+}
+
+func (s *Server) healthTables(ctx context.Context, minSeq int64) (*healthTables, error) {
+	before := s.opts.Store.Mark()
+	if t := s.tables.Load(); t != nil && before.Settled() && t.commits == before.Commits && t.asOf >= minSeq {
+		return t, nil
+	}
+	t := &healthTables{}
+	var mark eventstore.Mark
+	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
+		if t.asOf, err = projections.AsOf(ctx, tx); err != nil {
+			return fmt.Errorf("read position: %w", err)
 		}
-		rejected, err := index.CountInternal(ctx, v.tx, coordination.TypeImportRejected)
-		if err != nil {
-			return nil, err
+		mark = before.Until(s.opts.Store.Mark())
+		if t.asOf < minSeq {
+			return stuck(ctx, tx, minSeq)
 		}
-		head, err := v.Store.Head(ctx)
-		if err != nil {
-			return nil, err
+		if t.roster, err = s.rosters.Read(ctx, tx); err != nil {
+			return err
 		}
-		a := &healthAnswer{Status: "ok", Timestamp: s.opts.Now().UTC().Format(timestampLayout), Version: s.opts.Version, Seq: head.Seq,
-			AsOfSeq: v.asOf, Events: head.Seq, BadLines: rejected, Projections: listOf(list)}
-		if a.Doubts, err = index.CountDoubts(ctx, v.tx); err != nil {
-			return nil, err
+		if t.projections, err = projections.List(ctx, tx); err != nil {
+			return err
 		}
-		a.Durability, a.Importing = s.opts.Durability, s.importing()
-		if of := s.opts.Operations.TaskFiles; of != nil {
-			a.TaskFiles = of()
+		if t.rejected, err = index.CountInternal(ctx, tx, coordination.TypeImportRejected); err != nil {
+			return err
 		}
-		if s.opts.Bots != nil {
-			a.Discord = botsHealthOf(s.opts.Bots())
-		}
-		if parked(list) {
-			a.Status = "degraded"
-		}
-		return a, nil
+		t.doubts, err = index.CountDoubts(ctx, tx)
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	if t.commits = mark.Commits; mark.Settled() {
+		s.tables.Store(t)
+	}
+	return t, nil
 }
 
 func parked(list []projections.Status) bool {

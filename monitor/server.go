@@ -23,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/internal/taskhub"
 	"github.com/pronto-lab/openclawd/monitor/push"
+	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/search"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -34,6 +35,8 @@ type Store interface {
 	// EventsIn reads events by seq, in that order; unknown ones are left out.
 	EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
 	Head(ctx context.Context) (eventstore.Head, error)
+	// Mark names the state of the log and its tables; the zero Mark if that is unknown.
+	Mark() eventstore.Mark
 	// Wait blocks until the log's head is at least seq.
 	Wait(ctx context.Context, seq int64) (int64, error)
 	eventstore.Appender
@@ -130,6 +133,11 @@ type Server struct {
 
 	backupJobs *backupJobs
 	checking   checking
+
+	kept     keptAnswers
+	rendered renderings
+	rosters  index.Rosters
+	tables   atomic.Pointer[healthTables]
 }
 
 // New returns a server, ready to answer.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections/conversations"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 // sessionAnswer is a work session. StartTime to EventCount and Threads describe the listed events, everything else the
@@ -106,15 +105,11 @@ func (v *view) renderSessions(ctx context.Context, kinds *conversations.Kinds, i
 		return nil, err
 	}
 	listed := listedSeqs(sessions)
-	events, err := v.fetch(ctx, slices.Concat(neededSeqs(sessions), listed))
+	events, err := v.render(ctx, slices.Concat(neededSeqs(sessions), listed))
 	if err != nil {
 		return nil, err
 	}
-	entries, err := index.Entries(ctx, v.tx, listed)
-	if err != nil {
-		return nil, err
-	}
-	r := sessionRenderer{view: v, events: events, entries: entries, labels: categoryLabels(), summary: summary}
+	r := sessionRenderer{view: v, events: events, labels: categoryLabels(), summary: summary}
 	answers := make([]sessionAnswer, len(sessions))
 	for i := range sessions {
 		answers[i] = r.session(&sessions[i])

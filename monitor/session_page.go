@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/pronto-lab/openclawd/projections/conversations"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 // pageQuery holds the parameters of GET /api/work-sessions/:id that select a page of its events.
@@ -64,7 +63,7 @@ func (v *view) showPage(ctx context.Context, kinds *conversations.Kinds, id int6
 	if err != nil {
 		return nil, nil, err
 	}
-	events, err := v.fetch(ctx, found.Seqs)
+	events, err := v.render(ctx, found.Seqs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,18 +74,14 @@ func (v *view) showPage(ctx context.Context, kinds *conversations.Kinds, id int6
 	if err := s.Show(ctx, v.tx, found.Seqs); err != nil {
 		return nil, nil, err
 	}
-	entries, err := index.Entries(ctx, v.tx, found.Seqs)
-	if err != nil {
-		return nil, nil, err
-	}
 	if _, had := events[s.MessageSeq]; s.MessageSeq > 0 && !had {
-		last, err := v.fetch(ctx, []int64{s.MessageSeq})
+		last, err := v.render(ctx, []int64{s.MessageSeq})
 		if err != nil {
 			return nil, nil, err
 		}
 		maps.Copy(events, last)
 	}
-	render := sessionRenderer{view: v, events: events, entries: entries, labels: categoryLabels()}
+	render := sessionRenderer{view: v, events: events, labels: categoryLabels()}
 	a := render.session(s)
 	return &a, q.answer(found), nil
 }

@@ -7,20 +7,18 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/conversations"
-	"github.com/pronto-lab/openclawd/projections/index"
 )
 
 type sessionRenderer struct {
 	*view
-	events  map[int64]*eventstore.Event
-	entries map[int64]*index.Entry
+	events  map[int64]*rendering
 	labels  map[coordination.Category]string
 	summary bool
 }
 
 func (r *sessionRenderer) session(s *conversations.Session) sessionAnswer {
+	r.endsWith(s)
 	outcome := s.Outcome()
 	a := sessionAnswer{
 		ID: idPrefix + s.Name, WorkSessionID: s.Name, Status: s.Status(r.now), StartTime: s.Listed.Start, LastTime: s.Listed.Last,
@@ -55,6 +53,14 @@ func (r *sessionRenderer) session(s *conversations.Session) sessionAnswer {
 	return a
 }
 
+// endsWith limits for how long the answer is right: a session is archived some time after its latest event.
+func (r *sessionRenderer) endsWith(s *conversations.Session) {
+	const rounding = 1 // of sums of such times, in ms
+	if archived := s.Whole.Last + coordination.ArchiveAfterMs; archived >= r.now-rounding {
+		r.until = min(r.until, archived-rounding)
+	}
+}
+
 // thread renders a thread. whole is false if its events are too large to be shown.
 func (r *sessionRenderer) thread(t *conversations.Thread) (a threadAnswer, whole bool) {
 	a = threadAnswer{
@@ -63,7 +69,7 @@ func (r *sessionRenderer) thread(t *conversations.Thread) (a threadAnswer, whole
 		ParentConversationID: t.ParentID, Open: t.Open,
 	}
 	if first, ok := r.events[t.First]; ok {
-		a.FromAgent, a.ToAgent = r.parties(first)
+		a.FromAgent, a.ToAgent = orUnknown(first.from), orUnknown(first.to)
 	}
 	if t.Outcome != "" {
 		a.Outcome = &t.Outcome
@@ -82,7 +88,7 @@ func (r *sessionRenderer) thread(t *conversations.Thread) (a threadAnswer, whole
 			whole = false
 			continue
 		}
-		a.Events = append(a.Events, r.renderEvent(e, r.entries[seq]))
+		a.Events = append(a.Events, e.text)
 	}
 	if a.Reason != nil {
 		a.DisplayText = coordination.LineForPeople(*a.Reason, r.roster, previewLength)
@@ -95,20 +101,11 @@ func (r *sessionRenderer) thread(t *conversations.Thread) (a threadAnswer, whole
 // lastSaid is the last listed event of a thread with a text, in one line.
 func (r *sessionRenderer) lastSaid(t *conversations.Thread) string {
 	for _, seq := range slices.Backward(t.Events) {
-		if e, ok := r.events[seq]; ok {
-			record := r.record(e)
-			if text := coordination.Said(&record); text != "" {
-				return coordination.LineForPeople(text, r.roster, previewLength)
-			}
+		if e, ok := r.events[seq]; ok && e.said != "" {
+			return e.inLine(r.roster)
 		}
 	}
 	return ""
-}
-
-// parties are the agents of an event, unknown if not named.
-func (r *sessionRenderer) parties(e *eventstore.Event) (from, to string) {
-	record := r.record(e)
-	return orUnknown(record.From()), orUnknown(record.To())
 }
 
 func orUnknown(agent string) string { return cmp.Or(agent, coordination.UnknownAgent) }
@@ -118,10 +115,7 @@ func (r *sessionRenderer) message(seq int64) *messageAnswer {
 	if !ok {
 		return nil
 	}
-	record := r.record(e)
-	from, _ := r.parties(e)
-	return &messageAnswer{From: from, To: orNull(record.To()), Type: record.Type, Time: record.Time, Seq: seq,
-		Text: coordination.LineForPeople(coordination.Said(&record), r.roster, previewLength)}
+	return &messageAnswer{From: orUnknown(e.from), To: orNull(e.to), Type: e.typ, Time: e.time, Seq: seq, Text: e.inLine(r.roster)}
 }
 
 // readable is a reason with names instead of mentions, null if there is none.

@@ -65,7 +65,11 @@ func (p *parameters) flag(name string) *bool {
 
 // sessionsAnswer answers GET /api/work-sessions.
 type sessionsAnswer struct {
-	Sessions       []sessionAnswer        `json:"sessions"`
+	Sessions []sessionAnswer `json:"sessions"`
+	sessionsRest
+}
+
+type sessionsRest struct {
 	Count          int                    `json:"count"`
 	TotalMatched   int64                  `json:"totalMatched"`
 	TotalSessions  int64                  `json:"totalSessions"`
@@ -87,11 +91,14 @@ func (s *Server) listSessions(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.listSessions(ctx, q) })
+	return s.answerKept(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.listSessions(ctx, q) })
 }
 
 func (v *view) listSessions(ctx context.Context, q sessionsQuery) (*sessionsAnswer, error) {
 	q.Now = v.now
+	if len(q.Statuses) > 0 { // any session may get another status at any time
+		v.varies = true
+	}
 	found, err := conversations.Find(ctx, v.tx, q.Query)
 	if err != nil {
 		return nil, err
@@ -100,8 +107,8 @@ func (v *view) listSessions(ctx context.Context, q sessionsQuery) (*sessionsAnsw
 	if err != nil {
 		return nil, err
 	}
-	a := &sessionsAnswer{Sessions: sessions, Count: len(sessions), TotalMatched: found.Matched, TotalSessions: found.Total, Role: q.Roles,
-		Type: q.Types, Status: q.Statuses, Outcome: q.Outcomes, Agent: q.Agents, Open: q.Open, ViewCategory: q.viewCategory, SubTag: q.tag, CategoryCounts: found.Categories, AsOfSeq: v.asOf}
+	a := &sessionsAnswer{sessions, sessionsRest{Count: len(sessions), TotalMatched: found.Matched, TotalSessions: found.Total, Role: q.Roles,
+		Type: q.Types, Status: q.Statuses, Outcome: q.Outcomes, Agent: q.Agents, Open: q.Open, ViewCategory: q.viewCategory, SubTag: q.tag, CategoryCounts: found.Categories, AsOfSeq: v.asOf}}
 	if found.Next != nil {
 		cursor := sessionCursor(found.Next)
 		a.NextCursor = &cursor
@@ -134,9 +141,13 @@ func sessionQueryOf(c echo.Context) (sessionQuery, error) {
 // sessionDetail answers GET /api/work-sessions/:id.
 type sessionDetail struct {
 	Session *sessionAnswer `json:"session"`
-	Role    *string        `json:"role"`
-	Type    []string       `json:"type"`
-	AsOfSeq int64          `json:"asOfSeq"`
+	detailRest
+}
+
+type detailRest struct {
+	Role    *string  `json:"role"`
+	Type    []string `json:"type"`
+	AsOfSeq int64    `json:"asOfSeq"`
 	*pageAnswer
 }
 
@@ -145,7 +156,7 @@ func (s *Server) showSession(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.showSession(ctx, q) })
+	return s.answerKept(c, q.minSeq, func(ctx context.Context, v *view) (any, error) { return v.showSession(ctx, q) })
 }
 
 // idPrefix turns a workSessionId into a work session's id in answers.
@@ -167,7 +178,7 @@ func (v *view) showSession(ctx context.Context, q sessionQuery) (*sessionDetail,
 	if err != nil {
 		return nil, err
 	}
-	a := &sessionDetail{Type: q.scope.Types, AsOfSeq: v.asOf}
+	a := &sessionDetail{detailRest: detailRest{Type: q.scope.Types, AsOfSeq: v.asOf}}
 	if q.page != nil {
 		a.Session, a.pageAnswer, err = v.showPage(ctx, kinds, id, q.page)
 	} else {

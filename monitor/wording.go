@@ -27,7 +27,15 @@ func WordingOf(ctx context.Context, tx *sql.Tx, names func(text string) string) 
 	return &Wording{names, roster}, err
 }
 
-func (v *view) wording() *Wording { return &Wording{v.Names, v.roster} }
+func (v *view) wording() *Wording {
+	if v.Names == nil {
+		return &Wording{nil, v.roster}
+	}
+	return &Wording{func(text string) string {
+		v.askedBeyond()
+		return v.Names(text)
+	}, v.roster}
+}
 
 // Text replaces the mentions in a text.
 func (w *Wording) Text(text string) string {

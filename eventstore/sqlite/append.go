@@ -170,6 +170,7 @@ func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 			}
 		}
 	}
+	w.rewrites = w.rewrites || len(a.blank) > 0
 	if err := blank(w.tx, a.blank); err != nil {
 		return eventstore.Result{}, err
 	}

@@ -69,6 +69,7 @@ type DB struct {
 	writer *writer
 	checks *checkpointer
 	held   snapshots
+	marks  marks
 	device device
 
 	custody *fileGuard // nil if read-only
@@ -212,7 +213,7 @@ func (db *DB) openReaders() error {
 	if err != nil {
 		return db.translate("open", err)
 	}
-	db.read = sql.OpenDB(guardedConnector{connector, db})
+	db.read = sql.OpenDB(keepingConnector{guardedConnector{connector, db}})
 	db.read.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	db.read.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return nil

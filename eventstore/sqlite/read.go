@@ -152,24 +152,31 @@ func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return db.translate("read", read(tx))
 }
 
+// CROSS JOIN fixes the order of the loops, and with it the order of the events: one look-up for each of the list.
+const selectListed = "SELECT " + eventColumns + ` FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value CROSS JOIN streams s ON s.id = e.stream_id`
+
 // EventsIn reads events by their seqs within a view, in the order of seqs; unknown ones are left out. Payloads of an
 // unreadable archive stay blank, so that queries still get an answer.
 func (db *DB) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
-	stmt, err := tx.PrepareContext(ctx, selectEvents+" WHERE e.seq = ?")
+	list, err := json.Marshal(seqs)
 	if err != nil {
 		return nil, err
 	}
-	defer stmt.Close()
+	rows, err := tx.QueryContext(ctx, selectListed, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	events := make([]eventstore.Event, 0, len(seqs))
-	for _, seq := range seqs {
-		e, err := scanEvent(stmt.QueryRowContext(ctx, seq))
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
+	for rows.Next() {
+		e, err := scanEvent(rows)
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, e)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil { // what follows may read
+		return nil, err
 	}
 	return events, fillShown(ctx, db.opts.Payloads, inView{tx}, events)
 }

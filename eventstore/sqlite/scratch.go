@@ -484,6 +484,9 @@ func (s *Scratch) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eve
 	return s.past.EventsIn(ctx, tx, seqs)
 }
 
+// Mark is unknown: what Update changes is not counted.
+func (s *Scratch) Mark() eventstore.Mark { return eventstore.Mark{} }
+
 // Head implements eventstore.Reader.
 func (s *Scratch) Head(ctx context.Context) (eventstore.Head, error) { return s.past.Head(ctx) }
 

@@ -43,7 +43,8 @@ type writer struct {
 	gather  int           // while positive, wake is signalled only when this many requests are queued
 	stopped chan struct{}
 
-	log logState // as seen by the running transaction; only the writer goroutine uses it
+	log      logState // as seen by the running transaction; only the writer goroutine uses it
+	rewrites bool     // the running transaction does more than append; likewise
 
 	head headSignal
 	writerStats
@@ -383,7 +384,10 @@ func (w *writer) settled() error {
 
 // maintain runs a job in a transaction of its own.
 func (w *writer) maintain(r *request) {
-	r.err = w.db.translate("maintain", w.transact(func() error { return r.job(w.tx) }))
+	r.err = w.db.translate("maintain", w.transact(func() error {
+		w.rewrites = true
+		return r.job(w.tx)
+	}))
 	if r.err == nil {
 		w.db.checks.committed()
 		if r.committed != nil {
@@ -401,6 +405,7 @@ func (w *writer) apply(r *request) error {
 	if r.append != nil {
 		r.result, err = w.append(r.append)
 	} else {
+		w.rewrites = true
 		err = w.restore(r.restore)
 	}
 	var refused *refusal
@@ -422,6 +427,7 @@ func (w *writer) transact(f func() error) (err error) {
 	if _, err := w.tx.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	w.rewrites = false
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write transaction: %v", p)
@@ -438,6 +444,8 @@ func (w *writer) transact(f func() error) (err error) {
 	if err := w.db.custody.beforeCommit(); err != nil {
 		return err
 	}
+	w.db.marks.begin(w.rewrites)
+	defer w.db.marks.end(w.rewrites)
 	_, err = w.tx.Exec("COMMIT")
 	return err
 }

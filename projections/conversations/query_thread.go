@@ -73,24 +73,80 @@ func loadThreads(ctx context.Context, tx *sql.Tx, kinds *Kinds, sessions []Sessi
 	if err != nil {
 		return err
 	}
+	listers := make([]*lister, len(sessions))
+	for i := range sessions {
+		s := &sessions[i]
+		threads := bySession[s.ID]
+		s.keepOpen(threads)
+		s.troubled = newestFailure(threads, s.Outcome())
+		listers[i] = newLister(s, threads)
+		listers[i].kinds, listers[i].withEvents = kinds, maxEvents > 0
+	}
+	if err := listAll(ctx, tx, listers, maxEvents); err != nil {
+		return err
+	}
+	for i := range sessions {
+		sessions[i].keepListed(bySession[sessions[i].ID])
+	}
+	return nil
+}
+
+// listAll lists the events of sessions: at once if maxEvents leaves none out, else session after session.
+func listAll(ctx context.Context, tx *sql.Tx, listers []*lister, maxEvents int) error {
+	events := int64(0)
+	for _, l := range listers {
+		events += l.session.Listed.Events
+	}
+	if maxEvents == 0 || events <= int64(maxEvents) {
+		return listTogether(ctx, tx, listers, maxEvents)
+	}
 	stmt, err := tx.PrepareContext(ctx, selectSessionEvents)
 	if err != nil {
 		return err
 	}
 	defer stmt.Close()
 	left := maxEvents
-	for i := range sessions {
-		s := &sessions[i]
-		threads := bySession[s.ID]
-		s.keepOpen(threads)
-		s.troubled = newestFailure(threads, s.Outcome())
-		l := newLister(s, threads)
-		l.kinds, l.withEvents, l.left = kinds, maxEvents > 0, left
+	for _, l := range listers {
+		l.left = left
 		if err := l.list(ctx, stmt); err != nil {
 			return err
 		}
 		left = l.left
-		s.keepListed(threads)
+	}
+	return nil
+}
+
+// listTogether lists the events of sessions if there is room for all of them, or for none.
+func listTogether(ctx context.Context, tx *sql.Tx, listers []*lister, maxEvents int) error {
+	of := make(map[int64]*lister, len(listers))
+	var ids []int64
+	for _, l := range listers {
+		if l.left = maxEvents; l.begin() != 0 {
+			ids = append(ids, l.session.ID)
+			of[l.session.ID] = l
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, selectEventsOfSessions, projections.JSONList(ids))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e listedEvent
+		var session, kind int64
+		if err := rows.Scan(&session, &e.seq, &e.thread, &kind, &e.time); err != nil {
+			return err
+		}
+		of[session].add(e, kind)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		of[id].end()
 	}
 	return nil
 }
@@ -151,7 +207,12 @@ func newestFailure(threads []Thread, outcome coordination.Outcome) (f failure) {
 	return f
 }
 
-const selectSessionEvents = "SELECT seq, thread_id, kind_id, time FROM session_events WHERE session_id = ? ORDER BY seq DESC LIMIT ?"
+// CROSS JOIN fixes the order of the loops: one range of events per session.
+const (
+	selectSessionEvents    = "SELECT seq, thread_id, kind_id, time FROM session_events WHERE session_id = ? ORDER BY seq DESC LIMIT ?"
+	selectEventsOfSessions = `SELECT e.session_id, e.seq, e.thread_id, e.kind_id, e.time FROM json_each(?) j
+ CROSS JOIN session_events e ON e.session_id = j.value`
+)
 
 // lister determines which events of one session are listed.
 type lister struct {
@@ -159,7 +220,8 @@ type lister struct {
 	kinds      *Kinds
 	threads    map[int64]*Thread
 	withEvents bool
-	left       int // how many more seqs may be returned
+	left       int  // how many more seqs may be returned
+	extending  bool // the extents follow from the events
 
 	events []listedEvent
 	first  map[int64]listedEvent // the earliest listed event by thread
@@ -178,21 +240,29 @@ type listedEvent struct {
 	time        float64
 }
 
-// list fills in the listed extents and events of the session's threads. If all events of a session are listed, its
-// extents are known and only the returned events are read; otherwise all are.
-func (l *lister) list(ctx context.Context, stmt *sql.Stmt) error {
-	s := l.session
-	limit := -1
-	if s.Listed.Events == s.Whole.Events {
+// begin returns how many events are read: if all events of a session are listed, its extents are known and only the
+// returned events are read; otherwise all are, which is -1. With 0 nothing is left to do.
+func (l *lister) begin() (limit int) {
+	if s := l.session; s.Listed.Events == s.Whole.Events {
 		for _, t := range l.threads {
 			t.Listed = t.whole
 		}
-		if limit = l.left; limit == 0 {
+		if l.left == 0 {
 			s.Truncated = l.withEvents
-			return nil
 		}
+		return l.left
 	}
-	rows, err := stmt.QueryContext(ctx, s.ID, limit)
+	l.extending = true
+	return -1
+}
+
+// list fills in the listed extents and events of the session's threads.
+func (l *lister) list(ctx context.Context, stmt *sql.Stmt) error {
+	limit := l.begin()
+	if limit == 0 {
+		return nil
+	}
+	rows, err := stmt.QueryContext(ctx, l.session.ID, limit)
 	if err != nil {
 		return err
 	}
@@ -203,24 +273,34 @@ func (l *lister) list(ctx context.Context, stmt *sql.Stmt) error {
 		if err := rows.Scan(&e.seq, &e.thread, &kind, &e.time); err != nil {
 			return err
 		}
-		t := l.threads[e.thread]
-		if t == nil || !l.kinds.all && !l.kinds.listed[kind] {
-			continue
-		}
-		if limit < 0 {
-			l.include(t, e)
-		}
-		if len(l.events) < l.left {
-			l.events = append(l.events, e)
-		}
+		l.add(e, kind)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
+	l.end()
+	return nil
+}
+
+// add lists an event, the newest first unless there is room for all.
+func (l *lister) add(e listedEvent, kind int64) {
+	t := l.threads[e.thread]
+	if t == nil || !l.kinds.all && !l.kinds.listed[kind] {
+		return
+	}
+	if l.extending {
+		l.include(t, e)
+	}
+	if len(l.events) < l.left {
+		l.events = append(l.events, e)
+	}
+}
+
+func (l *lister) end() {
+	s := l.session
 	l.left -= len(l.events)
 	s.Truncated = l.withEvents && int64(len(l.events)) < s.Listed.Events
 	l.hand()
-	return nil
 }
 
 // include extends a thread's extent to a listed event.

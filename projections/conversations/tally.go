@@ -183,7 +183,79 @@ func appendText(b []byte, text string) []byte {
 	return append(b, quoted...)
 }
 
+// parseTally reads what format writes, and slowly any other JSON of the same values.
 func parseTally(text string) (tally, error) {
+	r := tallyReader{text: text}
+	if t := r.tally(); !r.failed && r.text == "" {
+		return t, nil
+	}
+	return parseAnyTally(text)
+}
+
+// tallyReader takes one token after the other from the beginning of text.
+type tallyReader struct {
+	text   string
+	failed bool
+}
+
+func (r *tallyReader) tally() (t tally) {
+	r.take('[')
+	t.fallback = coordination.Category(r.name())
+	for r.goesOn() {
+		r.take('[')
+		v := vote{category: coordination.Category(r.name())}
+		r.take(',')
+		v.weight = r.number()
+		for r.goesOn() {
+			c := tagCount{tag: r.name()}
+			r.take(',')
+			c.n = r.number()
+			v.tags = append(v.tags, c)
+		}
+		t.votes = append(t.votes, v)
+	}
+	return t
+}
+
+func (r *tallyReader) take(c byte) {
+	if r.failed = r.failed || r.text == "" || r.text[0] != c; !r.failed {
+		r.text = r.text[1:]
+	}
+}
+
+// goesOn takes what follows an element of a list: a comma, or the list's end.
+func (r *tallyReader) goesOn() bool {
+	if !r.failed && r.text != "" && r.text[0] == ',' {
+		r.text = r.text[1:]
+		return true
+	}
+	r.take(']')
+	return false
+}
+
+// name takes a string without escapes.
+func (r *tallyReader) name() string {
+	r.take('"')
+	end := strings.IndexAny(r.text, `"\\`)
+	if r.failed = r.failed || end < 0 || r.text[end] != '"'; r.failed {
+		return ""
+	}
+	name := r.text[:end]
+	r.text = r.text[end+1:]
+	return name
+}
+
+func (r *tallyReader) number() int64 {
+	end := strings.IndexAny(r.text, ",]")
+	if r.failed = r.failed || end < 0; r.failed {
+		return 0
+	}
+	n, err := strconv.ParseInt(r.text[:end], 10, 64)
+	r.failed, r.text = err != nil, r.text[end:]
+	return n
+}
+
+func parseAnyTally(text string) (tally, error) {
 	var t tally
 	var parts []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &parts); err != nil || len(parts) == 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -70,13 +71,36 @@ const selectRoster = "SELECT context FROM projections WHERE name = 'index'"
 
 // Roster is the configured team as known to the index, for showing names.
 func Roster(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
-	var text string
-	err := tx.QueryRowContext(ctx, selectRoster).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "{}" {
-		return coordination.DefaultRoster(), nil
-	}
-	if err != nil {
+	return new(Rosters).Read(ctx, tx)
+}
+
+// Rosters reads rosters, and parses one that has not changed only once. It may be used concurrently.
+type Rosters struct{ last atomic.Pointer[parsedRoster] }
+
+type parsedRoster struct {
+	text   string
+	roster *coordination.Roster
+}
+
+// Read is Roster. The result is the same one for as long as the configuration is, and must not be changed.
+func (k *Rosters) Read(ctx context.Context, tx *sql.Tx) (*coordination.Roster, error) {
+	text := "{}"
+	if err := tx.QueryRowContext(ctx, selectRoster).Scan(&text); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read roster: %w", err)
+	}
+	if last := k.last.Load(); last != nil && last.text == text {
+		return last.roster, nil
+	}
+	roster, err := parseRoster(text)
+	if err == nil {
+		k.last.Store(&parsedRoster{text, roster})
+	}
+	return roster, err
+}
+
+func parseRoster(text string) (*coordination.Roster, error) {
+	if text == "{}" {
+		return coordination.DefaultRoster(), nil
 	}
 	var applied coordination.ConfigApplied
 	if err := json.Unmarshal([]byte(text), &applied); err != nil {

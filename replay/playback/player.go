@@ -110,6 +110,9 @@ func (p *Player) Head(context.Context) (eventstore.Head, error) {
 	return p.head, nil
 }
 
+// Mark implements monitor.Store. The state is unknown, because it moves without commits.
+func (p *Player) Mark() eventstore.Mark { return eventstore.Mark{} }
+
 // Wait implements monitor.Store. For events after the range it waits until ctx ends.
 func (p *Player) Wait(ctx context.Context, seq int64) (int64, error) {
 	for {
