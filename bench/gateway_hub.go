@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,23 +43,12 @@ func countEncodings(ctx context.Context) (times float64, err error) {
 		Access: wire.Access{Mode: "token", Token: gatewayToken}, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Version: "bench",
 		NewID: func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", ids.Add(1)) },
 	})
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	address, stop, err := listen(ctx, hub.Handler(), hub.Run)
 	if err != nil {
 		return 0, err
 	}
-	running, stop := context.WithCancel(ctx)
-	web := &http.Server{Handler: hub.Handler(), ReadHeaderTimeout: time.Minute}
-	var ran error
-	var wg sync.WaitGroup
-	wg.Go(func() { ran = hub.Run(running) })
-	wg.Go(func() { _ = web.Serve(listener) })
-	defer func() {
-		stop()
-		err = errors.Join(err, web.Close())
-		wg.Wait()
-		err = errors.Join(err, ran)
-	}()
-	all, _, err := gather(ctx, "ws://"+listener.Addr().String(), listeners)
+	defer func() { err = errors.Join(err, stop()) }()
+	all, _, err := gather(ctx, "ws://"+address, listeners)
 	defer all.leave()
 	if err != nil {
 		return 0, err

@@ -21,38 +21,38 @@ const (
 	smallLog     = 1_000
 )
 
-func runLookup(ctx context.Context, b *bench) ([]figure, error) {
-	small, err := b.buildLog(ctx, "small", smallLog)
+func runLookup(ctx context.Context, b *bench) error {
+	lines, err := b.lines(b.Events)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	big, err := b.bigLog(ctx)
+	scan, err := b.timeScan(lines)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	scan, err := b.timeScan(big.ndjson)
+	atSmall, err := b.timeLookup(ctx, smallLog)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	atSmall, err := b.timeLookup(ctx, small.db)
+	atBig, err := b.timeLookup(ctx, b.Events)
 	if err != nil {
-		return nil, err
-	}
-	atBig, err := b.timeLookup(ctx, big.db)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	note := fmt.Sprintf("median of %d lookups of random routes, %d rounds", lookups, b.Rounds)
-	return []figure{
+	return b.report(
 		atLeast("lookup.speedup", scan/atBig, "times faster", 1, 500,
 			fmt.Sprintf("%.1f us at %d events; baseline: parsing the last %d NDJSON lines, %.0f us; %s", atBig, b.Events, scannedLines, scan, note)),
 		atMost("lookup.growth", atBig, "us", atSmall, 3, fmt.Sprintf("%d events against %d; %s", b.Events, smallLog, note)),
-	}, nil
+	)
 }
 
-// timeLookup returns the median time in microseconds to find the conversation of a route.
-func (b *bench) timeLookup(ctx context.Context, path string) (float64, error) {
-	db, _, err := openLog(ctx, path)
+// timeLookup returns the median time in microseconds to find the conversation of a route in a log of so many events.
+func (b *bench) timeLookup(ctx context.Context, events int) (float64, error) {
+	h, err := b.filled(ctx, events)
+	if err != nil {
+		return 0, err
+	}
+	db, _, err := h.open(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +79,7 @@ func (b *bench) timeLookup(ctx context.Context, path string) (float64, error) {
 		return 0, err
 	}
 	if len(pairs) == 0 {
-		return 0, fmt.Errorf("%s has no routes", path)
+		return 0, fmt.Errorf("a log of %d events has no routes", events)
 	}
 	var times []float64
 	err = db.View(ctx, func(tx *sql.Tx) error {

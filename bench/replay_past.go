@@ -28,9 +28,9 @@ type past struct {
 	over chan error
 }
 
-func (b *bench) openPast(ctx context.Context, big *bigLog) (_ *past, err error) {
+func (b *bench) openPast(ctx context.Context, h home) (_ *past, err error) {
 	p := &past{over: make(chan error, 1)}
-	if p.log, err = sqlite.Open(ctx, sqlite.Options{Path: big.db, ReadOnly: true}); err != nil {
+	if p.log, err = h.openToRead(ctx); err != nil {
 		return nil, err
 	}
 	p.Cache = asof.NewCache(asof.CacheOptions[*asof.State]{
@@ -52,19 +52,15 @@ func (p *past) close() error {
 
 // keepAll waits until states up to an event are kept.
 func (p *past) keepAll(ctx context.Context, seq int64) error {
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	for p.Status().UpTo+asof.DefaultEvery <= seq {
+	return until(ctx, 100*time.Millisecond, "keeping states", func() (bool, error) {
 		select {
-		case <-again.C:
 		case err := <-p.over:
 			p.over <- err
-			return errors.Join(errors.New("keeping states has ended"), err)
-		case <-ctx.Done():
-			return ctx.Err()
+			return false, errors.Join(errors.New("keeping states has ended"), err)
+		default:
+			return p.Status().UpTo+asof.DefaultEvery > seq, nil
 		}
-	}
-	return nil
+	})
 }
 
 // request returns how many ms it takes until a snapshot is ready.
@@ -80,19 +76,19 @@ func (p *past) request(ctx context.Context, seq int64) (float64, error) {
 }
 
 // measurePast requests snapshots as of random events and steps from these, and compares with folding from the first event.
-func (b *bench) measurePast(ctx context.Context, big *bigLog) (_ []figure, err error) {
-	p, err := b.openPast(ctx, big)
+func (b *bench) measurePast(ctx context.Context, h home) (err error) {
+	p, err := b.openPast(ctx, h)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	head, err := p.log.Head(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kept, err := seconds(func() error { return p.keepAll(ctx, head.Seq) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var anywhere, near []float64
 	random := rand.New(rand.NewPCG(21, 6))
@@ -100,7 +96,7 @@ func (b *bench) measurePast(ctx context.Context, big *bigLog) (_ []figure, err e
 		seq := 1 + random.Int64N(head.Seq)
 		ms, err := p.request(ctx, seq)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		anywhere = append(anywhere, ms)
 		step := int64(pastStep)
@@ -110,20 +106,20 @@ func (b *bench) measurePast(ctx context.Context, big *bigLog) (_ []figure, err e
 		for n := int64(1); n <= pastNeighbours; n++ {
 			next := min(max(seq+n*step, 0), head.Seq)
 			if ms, err = p.request(ctx, next); err != nil {
-				return nil, err
+				return err
 			}
 			near = append(near, ms)
 		}
 	}
 	folded, err := seconds(func() error { return b.replay(ctx, p.log, head.Seq/2, "") })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s, database := p.Status(), float64(p.log.Gauges().DatabaseBytes)
 	note := fmt.Sprintf("%d events, %d states kept in %.0f s in the background at half of one processor, up to event %d", head.Seq, s.States, kept, s.UpTo)
 	b.logf("replay: snapshots p50 %.0f ms, p95 %.0f ms; neighbours p50 %.0f ms, p95 %.0f ms; states %.0f MB, snapshots %.0f MB, database %.0f MB",
 		median(anywhere), quantile(anywhere, 0.95), median(near), quantile(near, 0.95), float64(s.Bytes)/1e6, float64(s.SnapshotBytes)/1e6, database/1e6)
-	return []figure{
+	return b.report(
 		within("replay.past", quantile(anywhere, 0.95), "ms", 2_000,
 			fmt.Sprintf("p95 until a snapshot as of one of %d random events is ready; p50 %.0f ms; %s", pastPoints, median(anywhere), note)),
 		atMost("replay.past.fold", quantile(anywhere, 0.95), "ms", folded*1000, 0.1,
@@ -131,5 +127,5 @@ func (b *bench) measurePast(ctx context.Context, big *bigLog) (_ []figure, err e
 		within("replay.past.near", quantile(near, 0.95), "ms", 150,
 			fmt.Sprintf("p95 of %d steps of %d events from such a snapshot, up or down; p50 %.0f ms", len(near), pastStep, median(near))),
 		atMost("replay.past.disk", float64(s.Bytes)/1e6, "MB", database/1e6, 1, "size of the kept states; baseline: size of the database; "+note),
-	}, nil
+	)
 }

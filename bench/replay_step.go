@@ -41,36 +41,39 @@ func (s steps) all() (times []float64, own float64) {
 type walk struct{ forward, back, shown steps }
 
 // measureSteps takes steps in the middle of the log and at its end.
-func (b *bench) measureSteps(ctx context.Context, big *bigLog) (_ []figure, err error) {
-	log, err := sqlite.Open(ctx, sqlite.Options{Path: big.db, ReadOnly: true})
+func (b *bench) measureSteps(ctx context.Context, h home) error {
+	log, err := h.openToRead(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
+	defer log.Close()
 	head, err := log.Head(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w := walk{steps{}, steps{}, steps{}}
-	for round := range b.Rounds {
+	_, err = b.rounds(ctx, func(ctx context.Context, _ int, _ values) error {
 		for _, at := range []int64{head.Seq / 2, head.Seq} {
 			if err := b.stepAround(ctx, log, at, &w); err != nil {
-				return nil, err
+				return err
 			}
-			b.logf("replay round %d: took steps at event %d", round+1, at)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	result := func(name, what string, s steps) figure {
 		times, own := s.all()
 		return within(name, quantile(times, 1), "ms", stepLimit, fmt.Sprintf("the longest of %d, p50 %.2f ms, p95 %.2f ms, %.2f ms if each is at "+
 			"its fastest: %s; %d steps each way in the middle and at the end of a log of %d events, each taken %d times",
-			len(times), median(times), quantile(times, 0.95), own, what, stepsEachWay, head.Seq, stepPasses*b.Rounds))
+			len(times), median(times), quantile(times, 0.95), own, what, stepsEachWay, head.Seq, stepPasses*b.done))
 	}
-	return []figure{
+	return b.report(
 		result("replay.step.forward", "a step forward, with the journal to undo it", w.forward),
 		result("replay.step.back", "a step back", w.back),
 		result("replay.step.show", "what is shown after a step either way: the event, its causes and effects, rows changed", w.shown),
-	}, nil
+	)
 }
 
 // stepAround goes to an event, and takes steps back from there and forward again, several times.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+func runRebuild(ctx context.Context, b *bench) error {
+	h, err := b.filled(ctx, b.Events)
+	if err != nil {
+		return err
+	}
+	log, engine, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+		read, err := seconds(func() error { return readAndDecode(ctx, log) })
+		if err != nil {
+			return err
+		}
+		took, err := seconds(func() error { return engine.Rebuild(ctx, projections.RebuildOptions{}) })
+		v.add("read", float64(b.Events)/read)
+		v.add("rate", float64(b.Events)/took)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.report(atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.20, fmt.Sprintf("%d events, all projections into shadow tables "+
+		"and swapped; baseline: reading all events and decoding their data with encoding/json; %s", b.Events, b.medians())))
+}
+
+// readAndDecode is the minimum that any rebuild must do.
+func readAndDecode(ctx context.Context, log eventstore.Reader) error {
+	type data struct {
+		FromAgent, ToAgent, ConversationID, WorkSessionID, TaskID, RunID, EventRole, Message, ReplyPreview string
+	}
+	for after := int64(0); ; {
+		events, err := log.Read(ctx, after, 1000)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			var d data
+			if err := json.Unmarshal(events[i].Data, &d); err != nil {
+				return err
+			}
+		}
+		if len(events) < 1000 {
+			return nil
+		}
+		after = events[len(events)-1].Seq
+	}
+}
+
+// runLive rebuilds all projections while clients append, and reports the longest append.
+func runLive(ctx context.Context, b *bench) error {
+	h, err := b.filled(ctx, b.Events)
+	if err != nil {
+		return err
+	}
+	log, engine, err := h.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	load := appending(ctx, log)
+	c, err := load.during(func() error { return engine.Rebuild(ctx, projections.RebuildOptions{Live: true}) })
+	if err := errors.Join(err, load.end()); err != nil {
+		return err
+	}
+	return b.report(within("rebuild.live.stall", c.worst, "ms", 1000, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+
+		"rebuilt in %.0f s; %.0f events were appended meanwhile", clients, b.Events, c.took, c.rate*c.took)))
+}
