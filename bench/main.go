@@ -73,7 +73,7 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.Binary, "binary", "", "`FILE` of the openclawd to measure as a process (default: openclawd beside this program, or bin/openclawd)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(newFill())
+	cmd.AddCommand(newFill(), newCompare())
 	return cmd
 }
 
