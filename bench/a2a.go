@@ -68,10 +68,10 @@ func runA2A(ctx context.Context, b *bench) error {
 		within("a2a.overhead.p50", v.mid("over"), "ms", 10,
 			"per run of a flow, from the request to the event that ends the flow, less the model's time; one flow at a time, a model that "+
 				"answers at once; "+note),
-		within("a2a.waiting.goroutines", v.mid("goroutines"), "goroutines", 100,
+		within("a2a.waiting.goroutines", v.mid("goroutines"), "goroutines", 20,
 			fmt.Sprintf("cost of %d flows that wait for their turn; %s", b.queuedFlows(), note)),
-		within("a2a.waiting.heap", v.mid("heap MB"), "MB", 50, "cost of the same, of the live heap after the newest garbage collection; "+note),
-		reaches("a2a.waiting.taken", v.mid("taken"), "flows/s", 300, "until all of them were on disk; "+note),
+		within("a2a.waiting.heap", v.mid("heap MB"), "MB", 15, "cost of the same, of the live heap after the newest garbage collection; "+note),
+		reaches("a2a.waiting.taken", v.mid("taken"), "flows/s", 800, "until all of them were on disk; "+note),
 	)
 }
 

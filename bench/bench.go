@@ -48,11 +48,11 @@ func benchmarks() []benchmark {
 		{"gateway", "the first hello, answers to concurrent requests, 2,000 clients, and broadcasts to all of them", runGateway},
 		{"runs", "agent runs through a model server: rate, overhead beside the model's own time, cost of 10,000 waiting ones", runRuns},
 		{"a2a", "flows between agents through a model server: rate against what lanes and limits allow, overhead beside the model's own time, cost of 10,000 waiting ones", runA2A},
-		{"tasks", "task updates of 64 agents at once against plain appends, and lists of open tasks beside 100,000 finished ones", runTasks},
+		{"tasks", "task updates of 64 agents at once against a bare table, and lists of open tasks beside 100,000 finished ones", runTasks},
 		{"continuation", "continuation: a check of an agent with 200 open tasks beside 100,000 finished ones, its cost for task updates, and how soon agents continue", runContinuation},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
-		{"replay", "tables as of an event against a rebuild, answers as of an event against live ones, steps either way, and chain verification against plain reads", runReplay},
+		{"replay", "tables as of an event against a rebuild, answers as of an event against plain and live ones, steps either way, and chain verification against plain reads", runReplay},
 	}
 }
 

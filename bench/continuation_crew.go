@@ -97,7 +97,7 @@ func (c *crew) beside(ctx context.Context, do func(context.Context) error, servi
 // driveAll lets the agents continue by themselves, one after the other, and returns how long each of their prompts took,
 // in ms.
 func (c *crew) driveAll(ctx context.Context) ([]float64, error) {
-	if err := c.begin(ctx); err != nil {
+	if _, err := c.begin(ctx); err != nil {
 		return nil, err
 	}
 	err := c.beside(ctx, func(ctx context.Context) error {

@@ -57,15 +57,15 @@ func runGateway(ctx context.Context, b *bench) error {
 	note := fmt.Sprintf("%d events, %s", b.Events, b.medians())
 	flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
 	return b.report(
-		within("gateway.hello", v.mid("hello"), "ms", 300, "from the start of the process until a client has hello-ok; "+note),
-		within("gateway.rss.idle", v.mid("idle MB"), "MB", 80, "resident set after that hello-ok; "+note),
+		within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
+		within("gateway.rss.idle", v.mid("idle MB"), "MB", 60, "resident set after that hello-ok; "+note),
 		reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
 			fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
 		reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
-		within("gateway.crowd.open", v.mid("crowd"), "s", 3, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
-		within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 250, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
+		within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
+		within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
 		within("gateway.broadcast.encodings", encodings, "times", 1, fmt.Sprintf("how often the payload of an event is encoded for %d clients, counted in this process", listeners)),
-		within("gateway.broadcast.all", v.mid("broadcast"), "ms", 250,
+		within("gateway.broadcast.all", v.mid("broadcast"), "ms", 70,
 			fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
 	)
 }

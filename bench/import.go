@@ -41,7 +41,7 @@ func runImport(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		return b.withTable(1, func(t *table) error {
+		return b.withTable(func(t *table) error {
 			rate, err := t.batches(b.Events)
 			v.add("bare", rate)
 			return err

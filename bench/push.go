@@ -47,9 +47,9 @@ func runPush(ctx context.Context, b *bench) error {
 	}
 	note := "fsync per event, " + b.medians()
 	return b.report(
-		within("push.latency", v.mid("append"), "ms", 50, fmt.Sprintf("from the call that appends an event until a WebSocket client has its frame, median of %d; %s", pushLines, note)),
-		within("push.line.latency", v.mid("line"), "ms", 50, fmt.Sprintf("from the write of a line to the log of serve --follow, a process of its own, until the frame, median of %d; %s", pushLines, note)),
-		within("push.fanout.p99", v.mid("fan-out p99"), "ms", 250, fmt.Sprintf("from the call that appends an event (700 bytes of data, a frame of 1.8 KB) until each of %d clients in the same process has it, p99 of %d events; %s", pushSubscribers, fanoutEvents, note)),
+		within("push.latency", v.mid("append"), "ms", 2, fmt.Sprintf("from the call that appends an event until a WebSocket client has its frame, median of %d; %s", pushLines, note)),
+		within("push.line.latency", v.mid("line"), "ms", 4, fmt.Sprintf("from the write of a line to the log of serve --follow, a process of its own, until the frame, median of %d; %s", pushLines, note)),
+		within("push.fanout.p99", v.mid("fan-out p99"), "ms", 40, fmt.Sprintf("from the call that appends an event (700 bytes of data, a frame of 1.8 KB) until each of %d clients in the same process has it, p99 of %d events; %s", pushSubscribers, fanoutEvents, note)),
 	)
 }
 

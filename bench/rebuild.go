@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -21,7 +21,7 @@ func runRebuild(ctx context.Context, b *bench) error {
 	}
 	defer log.Close()
 	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
-		read, err := seconds(func() error { return readAndDecode(ctx, log) })
+		read, err := seconds(func() error { return readAndDecode(ctx, h.db()) })
 		if err != nil {
 			return err
 		}
@@ -33,31 +33,20 @@ func runRebuild(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	return b.report(atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.20, fmt.Sprintf("%d events, all projections into shadow tables "+
-		"and swapped; baseline: reading all events and decoding their data with encoding/json; %s", b.Events, b.medians())))
+	return b.report(atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.15, fmt.Sprintf("%d events, all projections into shadow tables "+
+		"and swapped; baseline: one query for the columns that a fold needs, and decoding the data with encoding/json, without copies; %s", b.Events, b.medians())))
 }
 
 // readAndDecode is the minimum that any rebuild must do.
-func readAndDecode(ctx context.Context, log eventstore.Reader) error {
+func readAndDecode(ctx context.Context, path string) error {
 	type data struct {
 		FromAgent, ToAgent, ConversationID, WorkSessionID, TaskID, RunID, EventRole, Message, ReplyPreview string
 	}
-	for after := int64(0); ; {
-		events, err := log.Read(ctx, after, 1000)
-		if err != nil {
-			return err
-		}
-		for i := range events {
-			var d data
-			if err := json.Unmarshal(events[i].Data, &d); err != nil {
-				return err
-			}
-		}
-		if len(events) < 1000 {
-			return nil
-		}
-		after = events[len(events)-1].Seq
-	}
+	_, err := readPlainly(ctx, path, "seq, ts, type, agent_id, data", func(row []sql.RawBytes) error {
+		var d data
+		return json.Unmarshal(row[len(row)-1], &d)
+	})
+	return err
 }
 
 // runLive rebuilds all projections while clients append, and reports the longest append.
@@ -76,6 +65,6 @@ func runLive(ctx context.Context, b *bench) error {
 	if err := errors.Join(err, load.end()); err != nil {
 		return err
 	}
-	return b.report(within("rebuild.live.stall", c.worst, "ms", 1000, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+
+	return b.report(within("rebuild.live.stall", c.worst, "ms", 460, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+
 		"rebuilt in %.0f s; %.0f events were appended meanwhile", clients, b.Events, c.took, c.rate*c.took)))
 }

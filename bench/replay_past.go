@@ -120,11 +120,11 @@ func (b *bench) measurePast(ctx context.Context, h home) (err error) {
 	b.logf("replay: snapshots p50 %.0f ms, p95 %.0f ms; neighbours p50 %.0f ms, p95 %.0f ms; states %.0f MB, snapshots %.0f MB, database %.0f MB",
 		median(anywhere), quantile(anywhere, 0.95), median(near), quantile(near, 0.95), float64(s.Bytes)/1e6, float64(s.SnapshotBytes)/1e6, database/1e6)
 	return b.report(
-		within("replay.past", quantile(anywhere, 0.95), "ms", 2_000,
+		within("replay.past", quantile(anywhere, 0.95), "ms", 900,
 			fmt.Sprintf("p95 until a snapshot as of one of %d random events is ready; p50 %.0f ms; %s", pastPoints, median(anywhere), note)),
-		atMost("replay.past.fold", quantile(anywhere, 0.95), "ms", folded*1000, 0.1,
+		atMost("replay.past.fold", quantile(anywhere, 0.95), "ms", folded*1000, 0.02,
 			"the same p95; baseline: what it replaces, folding from the first event, to the middle of the log"),
-		within("replay.past.near", quantile(near, 0.95), "ms", 150,
+		within("replay.past.near", quantile(near, 0.95), "ms", 90,
 			fmt.Sprintf("p95 of %d steps of %d events from such a snapshot, up or down; p50 %.0f ms", len(near), pastStep, median(near))),
 		atMost("replay.past.disk", float64(s.Bytes)/1e6, "MB", database/1e6, 1, "size of the kept states; baseline: size of the database; "+note),
 	)

@@ -16,7 +16,7 @@ import (
 const (
 	stepsEachWay = 100
 	stepPasses   = 3
-	stepLimit    = 50
+	stepLimit    = 17
 )
 
 type steps map[int64][]float64

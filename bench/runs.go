@@ -38,14 +38,14 @@ func runRuns(ctx context.Context, b *bench) error {
 	return b.report(
 		reaches("runs.rate.16", v.mid("rate"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
 		reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
-		reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 27, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
+		reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
 		within("runs.overhead.p50", v.mid("over"), "ms", 5,
 			"from the request to its second answer, less what the model server took for that very run; one lane, a model that answers at once; "+note),
-		within("runs.overhead.p99", v.mid("over p99"), "ms", 25, "the same, the slowest of a hundred; "+note),
+		within("runs.overhead.p99", v.mid("over p99"), "ms", 12, "the same, the slowest of a hundred; "+note),
 		within("runs.overhead.think.p50", v.mid("over think"), "ms", 5, fmt.Sprintf("the same, with a model that takes %s; %s", thinkTime, note)),
-		within("runs.waiting.goroutines", v.mid("goroutines"), "goroutines", 100, fmt.Sprintf("cost of %d messages that wait in %d sessions; %s", b.queuedRuns(), runsHomes, note)),
-		within("runs.waiting.heap", v.mid("heap MB"), "MB", 50, "cost of the same, of the live heap after the newest garbage collection; "+note),
-		reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 300, "until all of them were on disk; "+note),
+		within("runs.waiting.goroutines", v.mid("goroutines"), "goroutines", 75, fmt.Sprintf("cost of %d messages that wait in %d sessions; %s", b.queuedRuns(), runsHomes, note)),
+		within("runs.waiting.heap", v.mid("heap MB"), "MB", 7, "cost of the same, of the live heap after the newest garbage collection; "+note),
+		reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 800, "until all of them were on disk; "+note),
 		reaches("runs.waiting.drained", v.mid("drained"), "runs/s", 300, "until all of them had ended, in order; "+note),
 	)
 }

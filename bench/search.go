@@ -71,7 +71,7 @@ func runSearch(ctx context.Context, b *bench) error {
 	return b.report(
 		within("search.p95", v.mid("p95"), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
 		within("search.sessions.p95", v.mid("sessions p95"), "ms", 80, "the same questions for work sessions; "+note),
-		reaches("search.feed", v.mid("fed"), "events/s", 5_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
+		reaches("search.feed", v.mid("fed"), "events/s", 9_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
 	)
 }
 
