@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,7 +32,23 @@ func into(ctx context.Context, log *sqlite.DB) store {
 }
 
 func runAppend(ctx context.Context, b *bench) error {
-	v, err := b.rounds(ctx, b.measureAppends)
+	big, err := b.filled(ctx, b.Events)
+	if err != nil {
+		return err
+	}
+	v, err := b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+		if err := b.measureAppends(ctx, round, v); err != nil {
+			return err
+		}
+		log, _, err := big.open(ctx)
+		if err != nil {
+			return err
+		}
+		rate, times, err := drive(clients, perClient, uint64(round), into(ctx, log))
+		v.add("big rate", rate)
+		v.add("big p99", quantile(times, 0.99))
+		return errors.Join(err, log.Close())
+	})
 	if err != nil {
 		return err
 	}
@@ -42,6 +59,8 @@ func runAppend(ctx context.Context, b *bench) error {
 		atLeast("append.naive", v.mid("rate"), "events/s", v.mid("naive"), 1.3, note+"; baseline: one transaction per event on one connection, which the clients share, bare table"),
 		atMost("append.single.p50", v.mid("single"), "ms", v.mid("bare single"), 3,
 			fmt.Sprintf("synchronous=FULL, one client, %d events; baseline: single commits into the bare table", singleEvents)),
+		atLeast("append.big", v.mid("big rate"), "events/s", v.mid("bare rate"), 0.1, fmt.Sprintf("into a log of %d events, p99 %.0f ms; %s; baseline: group "+
+			"commit into an empty table", b.Events, v.mid("big p99"), note)),
 	)
 }
 

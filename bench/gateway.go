@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,8 @@ const (
 	gatewayHealths     = 60_000
 	gatewayCrowd       = 2_000
 	gatewayBroadcasts  = 20
+	historyAnswers     = 100
+	historyLimit       = 1_000 // messages of an answer
 )
 
 const gatewayToken = "bench"
@@ -41,7 +44,8 @@ func runGateway(ctx context.Context, b *bench) error {
 	if err := os.WriteFile(filepath.Join(string(h), "openclaw.json"), []byte(gatewayConfig), 0o600); err != nil {
 		return err
 	}
-	if err := b.serving(ctx, h, func(s *server) error { return s.fillSessions(ctx) }, withGateway); err != nil {
+	messages := b.of(1_200, 10_000)
+	if err := b.serving(ctx, h, func(s *server) error { return s.fillSessions(ctx, messages) }, withGateway); err != nil {
 		return fmt.Errorf("make sessions: %w", err)
 	}
 	encodings, err := countEncodings(ctx)
@@ -62,6 +66,8 @@ func runGateway(ctx context.Context, b *bench) error {
 		reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
 			fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
 		reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
+		within("gateway.chat.history", v.mid("chat.history"), "ms", 20,
+			fmt.Sprintf("chat.history of %d of %d messages, one client, median of %d; %s", historyLimit, messages, historyAnswers, note)),
 		within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
 		within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
 		within("gateway.broadcast.encodings", encodings, "times", 1, fmt.Sprintf("how often the payload of an event is encoded for %d clients, counted in this process", listeners)),
@@ -70,8 +76,11 @@ func runGateway(ctx context.Context, b *bench) error {
 	)
 }
 
-// fillSessions makes the sessions that are listed.
-func (s *server) fillSessions(ctx context.Context) error {
+// historyKey is the session with many messages.
+const historyKey = "agent:main:bench-0"
+
+// fillSessions makes the sessions that are listed, and many messages in one of them.
+func (s *server) fillSessions(ctx context.Context, messages int) error {
 	for i := range gatewaySessions {
 		key := fmt.Sprintf("agent:%s:bench-%d", []string{"main", "eden", "seum"}[i%3], i)
 		if _, err := s.client.Call(ctx, "sessions.patch", map[string]any{"key": key, "label": fmt.Sprintf("bench %d", i), "thinkingLevel": "low"}); err != nil {
@@ -81,7 +90,10 @@ func (s *server) fillSessions(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return spread(gatewayInFlight, 0, messages-1, func(i int) error {
+		_, err := s.client.Call(ctx, "chat.inject", map[string]any{"sessionKey": historyKey, "message": fmt.Sprintf("%d: %s", i, topics[i%len(topics)][1])})
+		return err
+	})
 }
 
 func (s *server) measureGateway(ctx context.Context, v values) error {
@@ -104,7 +116,28 @@ func (s *server) measureGateway(ctx context.Context, v values) error {
 		}
 		v.add(q.method, rate)
 	}
+	if err := s.measureHistory(ctx, v); err != nil {
+		return err
+	}
 	return s.measureCrowd(ctx, v)
+}
+
+func (s *server) measureHistory(ctx context.Context, v values) error {
+	var times []float64
+	for range historyAnswers {
+		start := time.Now()
+		payload, err := s.client.Call(ctx, "chat.history", map[string]any{"sessionKey": historyKey, "limit": historyLimit})
+		if err != nil {
+			return err
+		}
+		times = append(times, milliseconds(time.Since(start)))
+		var answer struct{ Messages []struct{} }
+		if err := json.Unmarshal(payload, &answer); err != nil || len(answer.Messages) != historyLimit {
+			return errors.Join(fmt.Errorf("chat.history returns %d messages, want %d", len(answer.Messages), historyLimit), err)
+		}
+	}
+	v.add("chat.history", median(times))
+	return nil
 }
 
 func (s *server) listsAll(ctx context.Context) error {
@@ -140,7 +173,7 @@ func (s *server) measureCrowd(ctx context.Context, v values) error {
 	var times []float64
 	for i := range gatewayBroadcasts {
 		start := time.Now()
-		message := map[string]any{"sessionKey": "agent:main:bench-0", "message": fmt.Sprintf("to all %d", i)}
+		message := map[string]any{"sessionKey": historyKey, "message": fmt.Sprintf("to all %d", i)}
 		if _, err := s.client.Call(ctx, "chat.inject", message); err != nil {
 			return err
 		}

@@ -42,8 +42,6 @@ func readPlainly(ctx context.Context, path, columns string, read func(row []sql.
 	return events, rows.Err()
 }
 
-const plainly = "the same rows by a query, encoding/json and net/http, without anything else, by turns"
-
 // withPlainServer calls do with the URL of the simplest server of a home's newest events: a query, encoding/json and
 // net/http. It reads the file that the measured server has open.
 func (b *bench) withPlainServer(ctx context.Context, h home, do func(url string) error) error {

@@ -48,22 +48,15 @@ func (b *bench) measureAsOf(ctx context.Context, h home) error {
 		if err != nil {
 			return err
 		}
-		if err := b.comparePlain(ctx, s, head.Seq, built); err != nil {
+		asOf, v := fmt.Sprintf("%s&as_of=%d", newestEvents, head.Seq), values{}
+		if err := b.besidePlain(ctx, s.server, h, asOf, v); err != nil {
+			return err
+		}
+		note := fmt.Sprintf("%d requests, one client, the newest event, whose snapshot was built in %.0f s", restRequests, built)
+		if err := b.report(v.plain("replay.as_of", asOf, note)); err != nil {
 			return err
 		}
 		return b.compareAsOf(s, paths, head.Seq)
-	})
-}
-
-func (b *bench) comparePlain(ctx context.Context, s *flowServer, seq int64, built float64) error {
-	const path = "/api/events?limit=100"
-	return b.withPlainServer(ctx, s.home, func(plain string) error {
-		times, err := byTurns(restRequests*b.Rounds, fmt.Sprintf("%s%s&as_of=%d", s.url, path, seq), plain)
-		if err != nil {
-			return err
-		}
-		return b.report(atMost("replay.as_of", quantile(times[0], 0.95), "ms", quantile(times[1], 0.95), 4, fmt.Sprintf("p95 of GET %s&as_of=%d, the newest "+
-			"event, one client, %d requests; baseline: %s; the snapshot was built in %.0f s", path, seq, len(times[0]), plainly, built)))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -38,6 +39,10 @@ func runRuns(ctx context.Context, b *bench) error {
 	return b.report(
 		reaches("runs.rate.16", v.mid("rate"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
 		reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
+		reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 230, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
+			b.longRuns(), many, b.longTurns(), note)),
+		within("runs.ack.p50", v.mid("ack"), "ms", 19, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
+			"the same sessions; %s", v.mid("ack p95"), note)),
 		reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
 		within("runs.overhead.p50", v.mid("over"), "ms", 5,
 			"from the request to its second answer, less what the model server took for that very run; one lane, a model that answers at once; "+note),
@@ -53,17 +58,28 @@ func runRuns(ctx context.Context, b *bench) error {
 // Amounts of one round: over all sessions at many lanes, one after the other at one lane, and waiting at the same time.
 func (b *bench) manyRuns() int     { return b.of(320, 3_000) }
 func (b *bench) thinkingRuns() int { return b.of(320, 2_000) }
+func (b *bench) longTurns() int    { return b.of(10, 100) }
+func (b *bench) longRuns() int     { return b.of(96, 960) }
 func (b *bench) runsAlone() int    { return b.of(60, 300) }
 func (b *bench) queuedRuns() int   { return b.of(1_000, 10_000) }
 
 func (b *bench) measureRuns(ctx context.Context, m *model, v values) error {
 	err := b.withRuns(ctx, runsLanes, m, func(s *runsServer) (err error) {
-		if err = s.rate(ctx, b.manyRuns(), "rate", v); err != nil {
+		if err = s.rate(ctx, 2, b.manyRuns(), "rate", v); err != nil {
 			return err
 		}
 		m.think(thinkTime)
 		defer m.think(0)
-		return s.rate(ctx, b.thinkingRuns(), "rate think", v)
+		return s.rate(ctx, 2, b.thinkingRuns(), "rate think", v)
+	})
+	if err != nil {
+		return err
+	}
+	err = b.withRuns(ctx, runsLanes, m, func(s *runsServer) error {
+		if err := s.rate(ctx, b.longTurns(), b.longRuns(), "rate long", v); err != nil {
+			return err
+		}
+		return s.acknowledged(ctx, b.longRuns(), v)
 	})
 	if err != nil {
 		return err
@@ -119,8 +135,9 @@ func runsKey(session int) string {
 	return fmt.Sprintf("agent:%s:bench-%d", runsAgents[session%len(runsAgents)], session)
 }
 
-// rate has n messages answered, as many at a time as there are sessions, and adds the messages per second.
-func (s *runsServer) rate(ctx context.Context, n int, name string, v values) error {
+// rate has n messages answered, as many at a time as there are sessions, and adds the messages per second. Before that
+// each session has some turns, which also warm up.
+func (s *runsServer) rate(ctx context.Context, turns, n int, name string, v values) error {
 	all := func(each int) error {
 		from := s.asked
 		s.asked += each * runsSessions
@@ -133,12 +150,38 @@ func (s *runsServer) rate(ctx context.Context, n int, name string, v values) err
 			return nil
 		})
 	}
-	if err := all(2); err != nil { // warms up
+	if err := all(turns); err != nil {
 		return err
 	}
 	each := n / runsSessions
 	took, err := seconds(func() error { return all(each) })
 	v.add(name, float64(each*runsSessions)/took)
+	return err
+}
+
+// acknowledged sends n messages, as many at a time as there are sessions, and adds how long it takes until they are
+// acknowledged while others run.
+func (s *runsServer) acknowledged(ctx context.Context, n int, v values) error {
+	times, from := make([][]float64, runsSessions), s.asked
+	each := n / runsSessions
+	s.asked += each * runsSessions
+	err := together(runsSessions, func(session int) error {
+		for i := range each {
+			id, start := fmt.Sprintf("ack-%d-%d", session, from+i), time.Now()
+			_, err := s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(session), "message": fmt.Sprintf("message %d", i), "idempotencyKey": id})
+			if err != nil {
+				return err
+			}
+			times[session] = append(times[session], milliseconds(time.Since(start)))
+			if _, err := s.client.Call(ctx, "agent.wait", map[string]any{"runId": id, "timeoutMs": 60_000}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	all := slices.Concat(times...)
+	v.add("ack", median(all))
+	v.add("ack p95", quantile(all, 0.95))
 	return err
 }
 
