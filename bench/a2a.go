@@ -4,13 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections/flows"
 )
 
@@ -42,7 +42,7 @@ func (b *bench) queuedFlows() int { return b.of(500, 10_000) }
 
 // runA2A measures flows between agents through a model server in this process.
 func runA2A(ctx context.Context, b *bench) error {
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		h, err := b.newHome("")
 		if err != nil {
 			return err
@@ -56,23 +56,21 @@ func runA2A(ctx context.Context, b *bench) error {
 			}
 			return s.wait(ctx, b.queuedFlows(), v)
 		})
+	}, func(v values) []figure {
+		note := "synchronous=FULL, OpenAI-compatible server on the same machine, " + b.medians()
+		return []figure{
+			atLeast("a2a.flows", v.mid("rate"), "flows/s", v.mid("ideal"), 0.8,
+				fmt.Sprintf("%d flows of %d runs each over %d agents, %d flows at a time for each, %d lanes, a model that takes %s; the baseline is "+
+					"what lanes and limits allow; %s", b.manyFlows(), flowRuns, flowAgents, flowLimit, flowLanes, flowThinkTime, note)),
+			within("a2a.overhead.p50", v.mid("over"), "ms", 10,
+				"per run of a flow, from the request to the event that ends the flow, less the model's time; one flow at a time, a model that "+
+					"answers at once; "+note),
+			within("a2a.waiting.goroutines", v.mid("goroutines"), "goroutines", 20,
+				fmt.Sprintf("cost of %d flows that wait for their turn; %s", b.queuedFlows(), note)),
+			within("a2a.waiting.heap", v.mid("heap MB"), "MB", 15, "cost of the same, of the live heap after the newest garbage collection; "+note),
+			reaches("a2a.waiting.taken", v.mid("taken"), "flows/s", 800, "until all of them were on disk; "+note),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := "synchronous=FULL, OpenAI-compatible server on the same machine, " + b.medians()
-	return b.report(
-		atLeast("a2a.flows", v.mid("rate"), "flows/s", v.mid("ideal"), 0.8,
-			fmt.Sprintf("%d flows of %d runs each over %d agents, %d flows at a time for each, %d lanes, a model that takes %s; the baseline is "+
-				"what lanes and limits allow; %s", b.manyFlows(), flowRuns, flowAgents, flowLimit, flowLanes, flowThinkTime, note)),
-		within("a2a.overhead.p50", v.mid("over"), "ms", 10,
-			"per run of a flow, from the request to the event that ends the flow, less the model's time; one flow at a time, a model that "+
-				"answers at once; "+note),
-		within("a2a.waiting.goroutines", v.mid("goroutines"), "goroutines", 20,
-			fmt.Sprintf("cost of %d flows that wait for their turn; %s", b.queuedFlows(), note)),
-		within("a2a.waiting.heap", v.mid("heap MB"), "MB", 15, "cost of the same, of the live heap after the newest garbage collection; "+note),
-		reaches("a2a.waiting.taken", v.mid("taken"), "flows/s", 800, "until all of them were on disk; "+note),
-	)
 }
 
 // flowServer is a server whose agents send messages to each other.
@@ -107,23 +105,18 @@ func flowAgent(i int) string { return fmt.Sprintf("agent-%d", i%flowAgents) }
 // send sends a message from one agent to the next, from a session of its own for each flow, without waiting for the
 // answer.
 func (s *flowServer) send(ctx context.Context, n int) error {
-	payload, err := s.client.Call(ctx, "tools.invoke", map[string]any{
-		"name": "sessions_send", "sessionKey": fmt.Sprintf("agent:%s:bench-%d", flowAgent(n), n), "idempotencyKey": fmt.Sprintf("flow-%d", n),
-		"args": map[string]any{"agentId": flowAgent(n + 1), "message": fmt.Sprintf("let's discuss item %d together", n), "timeoutSeconds": 0},
-	})
-	if err != nil {
-		return err
-	}
 	var answer struct {
 		OK     bool
-		Output struct {
-			Details struct{ Status string }
-		}
+		Output struct{ Details struct{ Status string } }
 	}
-	if err := json.Unmarshal(payload, &answer); err != nil || !answer.OK || answer.Output.Details.Status != "accepted" {
-		return errors.Join(fmt.Errorf("sessions_send answers %s", payload), err)
+	err := s.call(ctx, "tools.invoke", map[string]any{
+		"name": "sessions_send", "sessionKey": fmt.Sprintf("agent:%s:bench-%d", flowAgent(n), n), "idempotencyKey": fmt.Sprintf("flow-%d", n),
+		"args": map[string]any{"agentId": flowAgent(n + 1), "message": fmt.Sprintf("let's discuss item %d together", n), "timeoutSeconds": 0},
+	}, &answer)
+	if err == nil && (!answer.OK || answer.Output.Details.Status != "accepted") {
+		err = fmt.Errorf("sessions_send answers %+v", answer)
 	}
-	return nil
+	return err
 }
 
 func (s *flowServer) sendAll(ctx context.Context, n int) error {
@@ -172,33 +165,30 @@ func (s *flowServer) wait(ctx context.Context, n int, v values) error {
 	if err := s.sendAll(ctx, 2*flowLimit*flowAgents); err != nil { // excludes the cost of running flows
 		return err
 	}
-	return s.costOf(ctx, v, n, func() error { return s.sendAll(ctx, n) })
+	return s.costOf(v, n, func() error { return s.sendAll(ctx, n) })
 }
 
 // ended waits until every sent flow has ended well, polling at the given interval.
-func (s *flowServer) ended(ctx context.Context, look time.Duration) (err error) {
-	log, err := s.home.openToRead(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	return until(ctx, look, "the end of all flows", func() (bool, error) {
-		var well, open int64
-		err := log.View(ctx, func(tx *sql.Tx) error {
-			counts, err := flows.Count(ctx, tx)
-			for _, c := range counts {
-				switch {
-				case c.Phase != a2a.Over:
-					open += c.Flows
-				case c.Outcome == "ok":
-					well += c.Flows
+func (s *flowServer) ended(ctx context.Context, look time.Duration) error {
+	return s.home.reading(ctx, func(log *sqlite.DB) error {
+		return until(ctx, look, "the end of all flows", func() (bool, error) {
+			var well, open int64
+			err := log.View(ctx, func(tx *sql.Tx) error {
+				counts, err := flows.Count(ctx, tx)
+				for _, c := range counts {
+					switch {
+					case c.Phase != a2a.Over:
+						open += c.Flows
+					case c.Outcome == "ok":
+						well += c.Flows
+					}
 				}
+				return err
+			})
+			if err == nil && open == 0 && well != int64(s.sent) {
+				err = fmt.Errorf("%d flows were sent, and %d have ended well", s.sent, well)
 			}
-			return err
+			return open == 0, err
 		})
-		if err == nil && open == 0 && well != int64(s.sent) {
-			err = fmt.Errorf("%d flows were sent, and %d have ended well", s.sent, well)
-		}
-		return open == 0, err
 	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Sizes of one round of the append benchmark.
@@ -36,32 +36,28 @@ func runAppend(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
 		if err := b.measureAppends(ctx, round, v); err != nil {
 			return err
 		}
-		log, _, err := big.open(ctx)
-		if err != nil {
+		return big.with(ctx, func(log *sqlite.DB, _ *projections.Engine) error {
+			rate, times, err := drive(clients, perClient, uint64(round), into(ctx, log))
+			v.add("big rate", rate)
+			v.add("big p99", quantile(times, 0.99))
 			return err
+		})
+	}, func(v values) []figure {
+		note := fmt.Sprintf("synchronous=FULL, %d-byte events, %d clients x %d events, all projections inline; %s", dataBytes, clients, perClient, b.medians())
+		return []figure{
+			atLeast("append.rate", v.mid("rate"), "events/s", v.mid("bare rate"), 0.20, note+"; baseline: group commit into a table with a unique id"),
+			atMost("append.p99", v.mid("p99"), "ms", v.mid("bare p99"), 3, note+"; baseline: the same"),
+			atLeast("append.naive", v.mid("rate"), "events/s", v.mid("naive"), 1.3, note+"; baseline: one transaction per event on one connection, which the clients share, bare table"),
+			atMost("append.single.p50", v.mid("single"), "ms", v.mid("bare single"), 3,
+				fmt.Sprintf("synchronous=FULL, one client, %d events; baseline: single commits into the bare table", singleEvents)),
+			atLeast("append.big", v.mid("big rate"), "events/s", v.mid("bare rate"), 0.1, fmt.Sprintf("into a log of %d events, p99 %.0f ms; %s; baseline: group "+
+				"commit into an empty table", b.Events, v.mid("big p99"), note)),
 		}
-		rate, times, err := drive(clients, perClient, uint64(round), into(ctx, log))
-		v.add("big rate", rate)
-		v.add("big p99", quantile(times, 0.99))
-		return errors.Join(err, log.Close())
 	})
-	if err != nil {
-		return err
-	}
-	note := fmt.Sprintf("synchronous=FULL, %d-byte events, %d clients x %d events, all projections inline; %s", dataBytes, clients, perClient, b.medians())
-	return b.report(
-		atLeast("append.rate", v.mid("rate"), "events/s", v.mid("bare rate"), 0.20, note+"; baseline: group commit into a table with a unique id"),
-		atMost("append.p99", v.mid("p99"), "ms", v.mid("bare p99"), 3, note+"; baseline: the same"),
-		atLeast("append.naive", v.mid("rate"), "events/s", v.mid("naive"), 1.3, note+"; baseline: one transaction per event on one connection, which the clients share, bare table"),
-		atMost("append.single.p50", v.mid("single"), "ms", v.mid("bare single"), 3,
-			fmt.Sprintf("synchronous=FULL, one client, %d events; baseline: single commits into the bare table", singleEvents)),
-		atLeast("append.big", v.mid("big rate"), "events/s", v.mid("bare rate"), 0.1, fmt.Sprintf("into a log of %d events, p99 %.0f ms; %s; baseline: group "+
-			"commit into an empty table", b.Events, v.mid("big p99"), note)),
-	)
 }
 
 func (b *bench) measureAppends(ctx context.Context, round int, v values) error {

@@ -28,19 +28,17 @@ func runBackup(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer log.Close()
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		load := appending(ctx, log)
 		return errors.Join(b.backUp(ctx, log, load, v), load.end())
+	}, func(v values) []figure {
+		note := fmt.Sprintf("%d clients on a live log of %d events; copy and verification took %.0f s and the WAL grew to %.0f MB; %s",
+			clients, b.Events, v.mid("seconds"), v.mid("WAL MB"), b.medians())
+		return []figure{
+			atLeast("backup.slowdown", v.mid("rate"), "events/s", v.mid("quiet"), 0.40, note+"; baseline: the same clients just before and after"),
+			within("backup.stall", quantile(v["stall"], 1), "ms", 560, "longest append of all; "+note),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := fmt.Sprintf("%d clients on a live log of %d events; copy and verification took %.0f s and the WAL grew to %.0f MB; %s",
-		clients, b.Events, v.mid("seconds"), v.mid("WAL MB"), b.medians())
-	return b.report(
-		atLeast("backup.slowdown", v.mid("rate"), "events/s", v.mid("quiet"), 0.40, note+"; baseline: the same clients just before and after"),
-		within("backup.stall", quantile(v["stall"], 1), "ms", 560, "longest append of all; "+note),
-	)
 }
 
 func (b *bench) backUp(ctx context.Context, log *sqlite.DB, load *load, v values) error {

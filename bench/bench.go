@@ -135,25 +135,24 @@ func (b *bench) of(small, whole int) int {
 	return whole
 }
 
-// rounds measures once per round, and returns the values of all by name. If the run is stopped, those of complete rounds count.
-func (b *bench) rounds(ctx context.Context, measure func(ctx context.Context, round int, v values) error) (values, error) {
+// rounds measures once per round, and reports the figures of the values of all. If the run is stopped, complete rounds
+// count.
+func (b *bench) rounds(ctx context.Context, measure func(ctx context.Context, round int, v values) error, figures func(values) []figure) error {
 	all := values{}
-	b.done = 0
-	for round := range b.Rounds {
+	for b.done = 0; b.done < b.Rounds; b.done++ {
 		v := values{}
-		if err := measure(ctx, round, v); err != nil {
-			if round > 0 && ctx.Err() != nil {
-				return all, nil
+		if err := measure(ctx, b.done, v); err != nil {
+			if b.done > 0 && ctx.Err() != nil {
+				break
 			}
-			return nil, err
+			return err
 		}
 		for name, list := range v {
 			all[name] = append(all[name], list...)
 		}
-		b.done++
-		b.logf("%s round %d: %s", b.name, b.done, v)
+		b.logf("%s round %d: %s", b.name, b.done+1, v)
 	}
-	return all, nil
+	return b.report(figures(all)...)
 }
 
 // medians says in notes what values of rounds are.

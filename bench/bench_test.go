@@ -92,17 +92,15 @@ func TestStoppedRunHasPrinted(t *testing.T) {
 		var out *bytes.Buffer
 		first := benchmark{"first", "", func(_ context.Context, b *bench) error { return b.report(within("first.value", 1, "ms", 2, "")) }}
 		second := benchmark{"second", "", func(ctx context.Context, b *bench) error {
-			v, err := b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+			return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
 				if round == 2 {
 					stop()
 				}
 				v.add("value", float64(7+round))
 				return ctx.Err()
+			}, func(v values) []figure {
+				return []figure{reaches("second.value", v.mid("value"), "events/s", 9, b.medians())}
 			})
-			if err != nil {
-				return err
-			}
-			return b.report(reaches("second.value", v.mid("value"), "events/s", 9, b.medians()))
 		}}
 		third := benchmark{"third", "", func(context.Context, *bench) error { return errors.New("a part begins after the stop") }}
 		out, err := runParts(ctx, t, asJSON, 5, first, second, third)

@@ -81,7 +81,7 @@ func waitingTask(n int, at int64) (eventstore.StreamAppend, error) {
 // measureBeside compares task updates beside the continuation service with as many bytes in a bare table.
 func (b *bench) measureBeside(ctx context.Context) error {
 	each, size := b.of(40, 150), 0
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return b.withCrew(ctx, teamOf(keptClients), time.Now, func(c *crew) error {
 			return b.withTable(func(t *table) (err error) {
 				if size, err = c.begin(ctx); err != nil {
@@ -100,15 +100,13 @@ func (b *bench) measureBeside(ctx context.Context) error {
 				return nil
 			})
 		})
+	}, func(v values) []figure {
+		on, bare := v.pair("on", "bare")
+		return []figure{atLeast("continuation.appends", on, "events/s", bare, 0.1, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
+			"with a task of %d steps each, task_update with one step action, a continuer that looks after every agent whose task has changed, without which "+
+			"it was %.0f events/s; baseline: group commit of as many events of %d bytes of as many clients into the bare table; %d calls of each client by "+
+			"turns, the median of %d ratios", keptClients, taskSteps, v.mid("off"), size, each, len(v["on"])))}
 	})
-	if err != nil {
-		return err
-	}
-	on, bare := v.pair("on", "bare")
-	return b.report(atLeast("continuation.appends", on, "events/s", bare, 0.1, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
-		"with a task of %d steps each, task_update with one step action, a continuer that looks after every agent whose task has changed, without which "+
-		"it was %.0f events/s; baseline: group commit of as many events of %d bytes of as many clients into the bare table; %d calls of each client by "+
-		"turns, the median of %d ratios", keptClients, taskSteps, v.mid("off"), size, each, len(v["on"]))))
 }
 
 // drivenConfig is openclaw.json of agents that use a model.
@@ -119,7 +117,7 @@ const drivenConfig = `{ "agents": { "defaults": { "model": { "primary": "bench/w
 // measureDriven measures how soon after the end of a run an agent that has steps left is prompted to continue.
 func (b *bench) measureDriven(ctx context.Context) error {
 	agents := b.of(3, 30) * continuation.MaxDriven
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return withModel(ctx, func(m *model) error {
 			team, err := b.drivenTeam(agents, m.url)
 			if err != nil {
@@ -132,16 +130,14 @@ func (b *bench) measureDriven(ctx context.Context) error {
 				return err
 			})
 		})
+	}, func(v values) []figure {
+		note := fmt.Sprintf("synchronous=FULL, from the decision that a run has ended until the next prompt is on disk, both commits included; %d agents, "+
+			"one at a time, a model that answers at once; %s", agents, b.medians())
+		return []figure{
+			within("continuation.driven.p50", v.mid("p50"), "ms", 6.5, note),
+			within("continuation.driven.p99", v.mid("p99"), "ms", 14, "the same, the slowest of a hundred; "+note),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := fmt.Sprintf("synchronous=FULL, from the decision that a run has ended until the next prompt is on disk, both commits included; %d agents, "+
-		"one at a time, a model that answers at once; %s", agents, b.medians())
-	return b.report(
-		within("continuation.driven.p50", v.mid("p50"), "ms", 6.5, note),
-		within("continuation.driven.p99", v.mid("p99"), "ms", 14, "the same, the slowest of a hundred; "+note),
-	)
 }
 
 func (b *bench) drivenTeam(agents int, models string) (*config.Config, error) {

@@ -102,7 +102,7 @@ func (c *crew) driveAll(ctx context.Context) ([]float64, error) {
 	}
 	err := c.beside(ctx, func(ctx context.Context) error {
 		for agent := range c.team.Agents {
-			if err := c.drive(ctx, agent, 1); err != nil { // the next one waits, because that made no progress
+			if err := c.drive(ctx, agent); err != nil { // the next one waits, because that made no progress
 				return err
 			}
 		}
@@ -111,10 +111,10 @@ func (c *crew) driveAll(ctx context.Context) ([]float64, error) {
 	return c.watch.all(), err
 }
 
-// drive sends an agent a message, and waits until it was prompted so often to continue.
-func (c *crew) drive(ctx context.Context, agent, times int) error {
+// drive sends an agent a message, and waits until it was prompted to continue.
+func (c *crew) drive(ctx context.Context, agent int) error {
 	const patience = time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not prompted %d times within %s to continue", taskAgent(agent), times, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not prompted within %s to continue", taskAgent(agent), patience))
 	defer cancel()
 	before, key := c.watch.count(), coordination.MainKey(taskAgent(agent))
 	_, err := c.runner.Queue(ctx, run.Ask{Session: key, Human: true, RunQueued: coordination.RunQueued{RunID: uuid.NewString(), SessionKey: key.String(),
@@ -122,7 +122,7 @@ func (c *crew) drive(ctx context.Context, agent, times int) error {
 	if err != nil {
 		return err
 	}
-	for c.watch.count() < before+times {
+	for c.watch.count() == before {
 		select {
 		case <-c.watch.more:
 		case <-ctx.Done():

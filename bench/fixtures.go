@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -45,17 +44,22 @@ func (h home) open(ctx context.Context) (*sqlite.DB, *projections.Engine, error)
 	return db, engine, nil
 }
 
-// openToRead opens the log of a home, which a server may have open.
-func (h home) openToRead(ctx context.Context) (*sqlite.DB, error) {
-	return sqlite.Open(ctx, sqlite.Options{Path: h.db(), ReadOnly: true})
-}
-
-func (h home) view(ctx context.Context, read func(*sql.Tx) error) error {
-	log, err := h.openToRead(ctx)
+// with calls do with the log of a home, open as the server has it.
+func (h home) with(ctx context.Context, do func(*sqlite.DB, *projections.Engine) error) error {
+	log, engine, err := h.open(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(log.View(ctx, read), log.Close())
+	return errors.Join(do(log, engine), log.Close())
+}
+
+// reading calls do with the log of a home, which a server may have open.
+func (h home) reading(ctx context.Context, do func(*sqlite.DB) error) error {
+	log, err := sqlite.Open(ctx, sqlite.Options{Path: h.db(), ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(log), log.Close())
 }
 
 // withLog calls do with the log of a new home, which is removed afterwards.
@@ -64,11 +68,8 @@ func (b *bench) withLog(ctx context.Context, do func(*sqlite.DB) error) error {
 	if err != nil {
 		return err
 	}
-	log, _, err := h.open(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(log), log.Close(), os.RemoveAll(string(h)))
+	err = h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) error { return do(log) })
+	return errors.Join(err, os.RemoveAll(string(h)))
 }
 
 // fixtures are logs of the corpus that are made once per run, since that takes long. They are never measured: each part
@@ -110,11 +111,7 @@ func (b *bench) filled(ctx context.Context, events int) (home, error) {
 	}
 	from, err := b.logs.make(events, database.Name, func(h home) error {
 		took, err := seconds(func() error {
-			db, _, err := h.open(ctx)
-			if err != nil {
-				return err
-			}
-			return errors.Join(importLog(ctx, db, path), db.Close())
+			return h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) error { return importLog(ctx, log, path) })
 		})
 		b.logf("built a log of %d events in %.0f s", events, took)
 		return err

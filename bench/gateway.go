@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,9 +33,6 @@ const gatewayConfig = `{ "gateway": { "auth": { "mode": "token", "token": "` + g
 // runGateway measures the gateway of a server over the big log: time to hello, request rate, and the cost of many
 // clients.
 func runGateway(ctx context.Context, b *bench) error {
-	if err := mayOpen(gatewayCrowd + 200); err != nil {
-		return err
-	}
 	h, err := b.searchable(ctx, b.Events)
 	if err != nil {
 		return err
@@ -48,32 +44,25 @@ func runGateway(ctx context.Context, b *bench) error {
 	if err := b.serving(ctx, h, func(s *server) error { return s.fillSessions(ctx, messages) }, withGateway); err != nil {
 		return fmt.Errorf("make sessions: %w", err)
 	}
-	encodings, err := countEncodings(ctx)
-	if err != nil {
-		return err
-	}
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return b.serving(ctx, h, func(s *server) error { return s.measureGateway(ctx, v) }, withGateway)
+	}, func(v values) []figure {
+		note := fmt.Sprintf("%d events, %s", b.Events, b.medians())
+		flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
+		return []figure{
+			within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
+			within("gateway.rss.idle", v.mid("idle MB"), "MB", 60, "resident set after that hello-ok; "+note),
+			reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
+				fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
+			reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
+			within("gateway.chat.history", v.mid("chat.history"), "ms", 20,
+				fmt.Sprintf("chat.history of %d of %d messages, one client, median of %d; %s", historyLimit, messages, historyAnswers, note)),
+			within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
+			within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
+			within("gateway.broadcast.all", v.mid("broadcast"), "ms", 70,
+				fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := fmt.Sprintf("%d events, %s", b.Events, b.medians())
-	flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
-	return b.report(
-		within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
-		within("gateway.rss.idle", v.mid("idle MB"), "MB", 60, "resident set after that hello-ok; "+note),
-		reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
-			fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
-		reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
-		within("gateway.chat.history", v.mid("chat.history"), "ms", 20,
-			fmt.Sprintf("chat.history of %d of %d messages, one client, median of %d; %s", historyLimit, messages, historyAnswers, note)),
-		within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
-		within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
-		within("gateway.broadcast.encodings", encodings, "times", 1, fmt.Sprintf("how often the payload of an event is encoded for %d clients, counted in this process", listeners)),
-		within("gateway.broadcast.all", v.mid("broadcast"), "ms", 70,
-			fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
-	)
 }
 
 // historyKey is the session with many messages.
@@ -83,17 +72,21 @@ const historyKey = "agent:main:bench-0"
 func (s *server) fillSessions(ctx context.Context, messages int) error {
 	for i := range gatewaySessions {
 		key := fmt.Sprintf("agent:%s:bench-%d", []string{"main", "eden", "seum"}[i%3], i)
-		if _, err := s.client.Call(ctx, "sessions.patch", map[string]any{"key": key, "label": fmt.Sprintf("bench %d", i), "thinkingLevel": "low"}); err != nil {
-			return err
+		err := s.call(ctx, "sessions.patch", map[string]any{"key": key, "label": fmt.Sprintf("bench %d", i), "thinkingLevel": "low"}, nil)
+		if err == nil {
+			err = s.inject(ctx, key, topics[i%len(topics)][0])
 		}
-		if _, err := s.client.Call(ctx, "chat.inject", map[string]any{"sessionKey": key, "message": topics[i%len(topics)][0]}); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return spread(gatewayInFlight, 0, messages-1, func(i int) error {
-		_, err := s.client.Call(ctx, "chat.inject", map[string]any{"sessionKey": historyKey, "message": fmt.Sprintf("%d: %s", i, topics[i%len(topics)][1])})
-		return err
+		return s.inject(ctx, historyKey, fmt.Sprintf("%d: %s", i, topics[i%len(topics)][1]))
 	})
+}
+
+func (s *server) inject(ctx context.Context, session, message string) error {
+	return s.call(ctx, "chat.inject", map[string]any{"sessionKey": session, "message": message}, nil)
 }
 
 func (s *server) measureGateway(ctx context.Context, v values) error {
@@ -125,37 +118,29 @@ func (s *server) measureGateway(ctx context.Context, v values) error {
 func (s *server) measureHistory(ctx context.Context, v values) error {
 	var times []float64
 	for range historyAnswers {
-		start := time.Now()
-		payload, err := s.client.Call(ctx, "chat.history", map[string]any{"sessionKey": historyKey, "limit": historyLimit})
-		if err != nil {
-			return err
-		}
-		times = append(times, milliseconds(time.Since(start)))
 		var answer struct{ Messages []struct{} }
-		if err := json.Unmarshal(payload, &answer); err != nil || len(answer.Messages) != historyLimit {
+		took, err := seconds(func() error {
+			return s.call(ctx, "chat.history", map[string]any{"sessionKey": historyKey, "limit": historyLimit}, &answer)
+		})
+		if err != nil || len(answer.Messages) != historyLimit {
 			return errors.Join(fmt.Errorf("chat.history returns %d messages, want %d", len(answer.Messages), historyLimit), err)
 		}
+		times = append(times, took*1000)
 	}
 	v.add("chat.history", median(times))
 	return nil
 }
 
 func (s *server) listsAll(ctx context.Context) error {
-	payload, err := s.client.Call(ctx, "sessions.list", nil)
-	if err != nil {
-		return err
-	}
 	var list struct {
-		Count    int               `json:"count"`
-		Sessions []json.RawMessage `json:"sessions"`
+		Count    int
+		Sessions []struct{}
 	}
-	if err := json.Unmarshal(payload, &list); err != nil {
-		return err
+	err := s.call(ctx, "sessions.list", nil, &list)
+	if err == nil && (list.Count < gatewaySessions || len(list.Sessions) != list.Count) {
+		err = fmt.Errorf("sessions.list returns %d rows and counts %d, want %d", len(list.Sessions), list.Count, gatewaySessions)
 	}
-	if list.Count < gatewaySessions || len(list.Sessions) != list.Count {
-		return fmt.Errorf("sessions.list returns %d rows and counts %d, want %d", len(list.Sessions), list.Count, gatewaySessions)
-	}
-	return nil
+	return err
 }
 
 func (s *server) measureCrowd(ctx context.Context, v values) error {
@@ -173,8 +158,7 @@ func (s *server) measureCrowd(ctx context.Context, v values) error {
 	var times []float64
 	for i := range gatewayBroadcasts {
 		start := time.Now()
-		message := map[string]any{"sessionKey": historyKey, "message": fmt.Sprintf("to all %d", i)}
-		if _, err := s.client.Call(ctx, "chat.inject", message); err != nil {
+		if err := s.inject(ctx, historyKey, fmt.Sprintf("to all %d", i)); err != nil {
 			return err
 		}
 		last, err := crowd.heard(ctx, i+1)

@@ -32,7 +32,7 @@ func runImport(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		err := b.withLog(ctx, func(log *sqlite.DB) error {
 			took, err := seconds(func() error { return importLog(ctx, log, file) })
 			v.add("rate", float64(b.Events)/took)
@@ -46,12 +46,10 @@ func runImport(ctx context.Context, b *bench) error {
 			v.add("bare", rate)
 			return err
 		})
+	}, func(v values) []figure {
+		return []figure{atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.12, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
+			"baseline: the same events, parsed already, in 1,000-row transactions into a bare table; %s", b.Events, dataBytes+60, b.medians()))}
 	})
-	if err != nil {
-		return err
-	}
-	return b.report(atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.12, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
-		"baseline: the same events, parsed already, in 1,000-row transactions into a bare table; %s", b.Events, dataBytes+60, b.medians())))
 }
 
 // batches returns the rate of inserts of n events in transactions of 1,000.

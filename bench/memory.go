@@ -26,7 +26,7 @@ func runMemory(ctx context.Context, b *bench) error {
 		"/api/events?role=delegation.subagent&limit=50", "/api/health", "/api/categories",
 		"/api/work-sessions?viewCategory=infra_ops&limit=10", "/api/events?since=" + url.QueryEscape(time.Now().Add(-time.Hour).Format(time.RFC3339)),
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	err = b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return b.serving(ctx, h, func(s *server) error {
 			v.add("first ms", milliseconds(s.first))
 			err := spread(8, 0, memoryRequests, func(i int) error {
@@ -40,14 +40,12 @@ func runMemory(ctx context.Context, b *bench) error {
 			v.add("MB", rss)
 			return err
 		})
+	}, func(v values) []figure {
+		return []figure{
+			within("memory.rss", v.mid("MB"), "MB", 150, fmt.Sprintf("resident set of serve over %d events after %d mixed requests; %s", b.Events, memoryRequests, b.medians())),
+			within("start.first_answer", v.mid("first ms"), "ms", 70, fmt.Sprintf("from the start of the process to the first answer, %d events; %s", b.Events, b.medians())),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	err = b.report(
-		within("memory.rss", v.mid("MB"), "MB", 150, fmt.Sprintf("resident set of serve over %d events after %d mixed requests; %s", b.Events, memoryRequests, b.medians())),
-		within("start.first_answer", v.mid("first ms"), "ms", 70, fmt.Sprintf("from the start of the process to the first answer, %d events; %s", b.Events, b.medians())),
-	)
 	if err != nil {
 		return err
 	}
@@ -64,17 +62,15 @@ func (b *bench) measureStart(ctx context.Context, h home) error {
 	if err := b.serving(ctx, h, nothing); err != nil {
 		return fmt.Errorf("import task files: %w", err)
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return b.serving(ctx, h, func(s *server) error {
 			v.add("first ms", milliseconds(s.first))
 			return nil
 		})
+	}, func(v values) []figure {
+		return []figure{within("start.tasks", v.mid("first ms"), "ms", 500, fmt.Sprintf("the same with %d task files in the workspaces of %d agents, in produce mode; %s",
+			files, len(agents), b.medians()))}
 	})
-	if err != nil {
-		return err
-	}
-	return b.report(within("start.tasks", v.mid("first ms"), "ms", 500, fmt.Sprintf("the same with %d task files in the workspaces of %d agents, in produce mode; %s",
-		files, len(agents), b.medians())))
 }
 
 // writeTaskFiles writes tasks that wait for an approval, so that agents have nothing to do, into the workspaces.

@@ -27,7 +27,7 @@ const (
 
 // runPush measures how long it takes until clients of /ws receive an event.
 func runPush(ctx context.Context, b *bench) error {
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		one, err := b.measurePush(ctx, 1, pushLines)
 		if err != nil {
 			return err
@@ -41,16 +41,14 @@ func runPush(ctx context.Context, b *bench) error {
 		v.add("fan-out p99", quantile(many, 0.99))
 		v.add("line", median(lines))
 		return err
+	}, func(v values) []figure {
+		note := "fsync per event, " + b.medians()
+		return []figure{
+			within("push.latency", v.mid("append"), "ms", 2, fmt.Sprintf("from the call that appends an event until a WebSocket client has its frame, median of %d; %s", pushLines, note)),
+			within("push.line.latency", v.mid("line"), "ms", 4, fmt.Sprintf("from the write of a line to the log of serve --follow, a process of its own, until the frame, median of %d; %s", pushLines, note)),
+			within("push.fanout.p99", v.mid("fan-out p99"), "ms", 40, fmt.Sprintf("from the call that appends an event (700 bytes of data, a frame of 1.8 KB) until each of %d clients in the same process has it, p99 of %d events; %s", pushSubscribers, fanoutEvents, note)),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := "fsync per event, " + b.medians()
-	return b.report(
-		within("push.latency", v.mid("append"), "ms", 2, fmt.Sprintf("from the call that appends an event until a WebSocket client has its frame, median of %d; %s", pushLines, note)),
-		within("push.line.latency", v.mid("line"), "ms", 4, fmt.Sprintf("from the write of a line to the log of serve --follow, a process of its own, until the frame, median of %d; %s", pushLines, note)),
-		within("push.fanout.p99", v.mid("fan-out p99"), "ms", 40, fmt.Sprintf("from the call that appends an event (700 bytes of data, a frame of 1.8 KB) until each of %d clients in the same process has it, p99 of %d events; %s", pushSubscribers, fanoutEvents, note)),
-	)
 }
 
 // measurePush appends events, one at a time, and returns how many ms later each of some clients had the frame.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -20,7 +21,7 @@ func runRebuild(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer log.Close()
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		read, err := seconds(func() error { return readAndDecode(ctx, h.db()) })
 		if err != nil {
 			return err
@@ -29,12 +30,10 @@ func runRebuild(ctx context.Context, b *bench) error {
 		v.add("read", float64(b.Events)/read)
 		v.add("rate", float64(b.Events)/took)
 		return err
+	}, func(v values) []figure {
+		return []figure{atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.15, fmt.Sprintf("%d events, all projections into shadow tables "+
+			"and swapped; baseline: one query for the columns that a fold needs, and decoding the data with encoding/json, without copies; %s", b.Events, b.medians()))}
 	})
-	if err != nil {
-		return err
-	}
-	return b.report(atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.15, fmt.Sprintf("%d events, all projections into shadow tables "+
-		"and swapped; baseline: one query for the columns that a fold needs, and decoding the data with encoding/json, without copies; %s", b.Events, b.medians())))
 }
 
 // readAndDecode is the minimum that any rebuild must do.
@@ -55,14 +54,13 @@ func runLive(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	log, engine, err := h.open(ctx)
+	var c appended
+	err = h.with(ctx, func(log *sqlite.DB, engine *projections.Engine) (err error) {
+		load := appending(ctx, log)
+		c, err = load.during(func() error { return engine.Rebuild(ctx, projections.RebuildOptions{Live: true}) })
+		return errors.Join(err, load.end())
+	})
 	if err != nil {
-		return err
-	}
-	defer log.Close()
-	load := appending(ctx, log)
-	c, err := load.during(func() error { return engine.Rebuild(ctx, projections.RebuildOptions{Live: true}) })
-	if err := errors.Join(err, load.end()); err != nil {
 		return err
 	}
 	return b.report(within("rebuild.live.stall", c.worst, "ms", 460, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+

@@ -43,7 +43,7 @@ func (b *bench) measureReplays(ctx context.Context, h home) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		rate := func(name string, do func() error) error {
 			took, err := seconds(do)
 			v.add(name, float64(head.Seq)/took)
@@ -61,18 +61,16 @@ func (b *bench) measureReplays(ctx context.Context, h home) (err error) {
 		}
 		err = rate("out", func() error { return b.replay(ctx, log, head.Seq, filepath.Join(dir, "replay.db")) })
 		return errors.Join(err, os.RemoveAll(dir))
+	}, func(v values) []figure {
+		note := fmt.Sprintf("%d events, every projection; baseline: a rebuild of all of them in the log's own file, without other users, just before; "+
+			"the median of %d ratios", head.Seq, b.done)
+		scratch, before := v.pair("scratch", "rebuild")
+		kept, beside := v.pair("out", "rebuild")
+		return []figure{
+			atLeast("replay.until", scratch, "events/s", before, 1, "replay --until head, from making the file to removing it; "+note),
+			atLeast("replay.until.out", kept, "events/s", beside, 0.5, "replay --until head --out, with the log copied and all of it on disk; "+note),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := fmt.Sprintf("%d events, every projection; baseline: a rebuild of all of them in the log's own file, without other users, just before; "+
-		"the median of %d ratios", head.Seq, b.done)
-	scratch, before := v.pair("scratch", "rebuild")
-	kept, beside := v.pair("out", "rebuild")
-	return b.report(
-		atLeast("replay.until", scratch, "events/s", before, 1, "replay --until head, from making the file to removing it; "+note),
-		atLeast("replay.until.out", kept, "events/s", beside, 0.5, "replay --until head --out, with the log copied and all of it on disk; "+note),
-	)
 }
 
 func (b *bench) replay(ctx context.Context, log *sqlite.DB, until int64, out string) error {
@@ -87,37 +85,32 @@ const everyColumn = "seq, stream_id, version, ver, ts, recorded_at, type, agent_
 
 // measureProofs compares verifying the chain with only reading the same events.
 func (b *bench) measureProofs(ctx context.Context, h home) error {
-	log, err := h.openToRead(ctx)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
-		var read int64
-		var proof sqlite.Verification
-		reading, err := seconds(func() (err error) {
-			read, err = readPlainly(ctx, h.db(), everyColumn, func([]sql.RawBytes) error { return nil })
+	return h.reading(ctx, func(log *sqlite.DB) error {
+		return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+			var read int64
+			var proof sqlite.Verification
+			reading, err := seconds(func() (err error) {
+				read, err = readPlainly(ctx, h.db(), everyColumn, func([]sql.RawBytes) error { return nil })
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			proving, err := seconds(func() (err error) {
+				proof, err = log.Verify(ctx, true, nil)
+				return err
+			})
+			if err == nil && proof.Events != read {
+				err = fmt.Errorf("%d events were verified, and %d read", proof.Events, read)
+			}
+			v.add("verify", float64(read)/proving)
+			v.add("read", float64(read)/reading)
 			return err
+		}, func(v values) []figure {
+			verified, read := v.pair("verify", "read")
+			return []figure{atLeast("replay.verify", verified, "events/s", read, 0.3, fmt.Sprintf(
+				"verify --chain of %d events of %d bytes; baseline: one query for every column of every row, scanned and dropped; the median of %d ratios",
+				b.Events, dataBytes, b.done))}
 		})
-		if err != nil {
-			return err
-		}
-		proving, err := seconds(func() (err error) {
-			proof, err = log.Verify(ctx, true, nil)
-			return err
-		})
-		if err == nil && proof.Events != read {
-			err = fmt.Errorf("%d events were verified, and %d read", proof.Events, read)
-		}
-		v.add("verify", float64(read)/proving)
-		v.add("read", float64(read)/reading)
-		return err
 	})
-	if err != nil {
-		return err
-	}
-	verified, read := v.pair("verify", "read")
-	return b.report(atLeast("replay.verify", verified, "events/s", read, 0.3, fmt.Sprintf(
-		"verify --chain of %d events of %d bytes; baseline: one query for every column of every row, scanned and dropped; the median of %d ratios",
-		b.Events, dataBytes, b.done)))
 }

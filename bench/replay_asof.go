@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Contents of the log beside the corpus when answers as of an event are compared, and how often each is requested in a
@@ -90,16 +92,14 @@ func (b *bench) compareAsOf(s *flowServer, paths []string, seq int64) error {
 
 // fillToAsk stores tasks, because the corpus has none of a configured agent.
 func (b *bench) fillToAsk(ctx context.Context, h home) error {
-	log, _, err := h.open(ctx)
-	if err != nil {
-		return err
-	}
-	o, err := b.tasksOn(log, teamOf(flowAgents))
-	if err == nil {
+	return h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) error {
+		o, err := b.tasksOn(log, teamOf(flowAgents))
+		if err != nil {
+			return err
+		}
 		now := time.Now().UnixMilli()
-		err = o.between(ctx, asOfFinished, now, func(n int) (eventstore.StreamAppend, error) { return waitingTask(n, now+int64(n)) })
-	}
-	return errors.Join(err, log.Close())
+		return o.between(ctx, asOfFinished, now, func(n int) (eventstore.StreamAppend, error) { return waitingTask(n, now+int64(n)) })
+	})
 }
 
 // pathsToRead returns the requested paths: lists with and without filters, and single items that exist in the log.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,31 +27,29 @@ var runsAgents = []string{"main", "eden", "seum", "ruda"}
 
 // runRuns measures agent runs through a model server in this process, from a client's request to its second answer.
 func runRuns(ctx context.Context, b *bench) error {
-	v, err := b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
 		return withModel(ctx, func(m *model) error { return b.measureRuns(ctx, m, v) })
+	}, func(v values) []figure {
+		note := "synchronous=FULL, OpenAI-compatible server on the same machine, " + b.medians()
+		many := fmt.Sprintf("%d lanes, %d sessions", runsLanes, runsSessions)
+		return []figure{
+			reaches("runs.rate.16", v.mid("rate"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
+			reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
+			reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 230, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
+				b.longRuns(), many, b.longTurns(), note)),
+			within("runs.ack.p50", v.mid("ack"), "ms", 19, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
+				"the same sessions; %s", v.mid("ack p95"), note)),
+			reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
+			within("runs.overhead.p50", v.mid("over"), "ms", 5,
+				"from the request to its second answer, less what the model server took for that very run; one lane, a model that answers at once; "+note),
+			within("runs.overhead.p99", v.mid("over p99"), "ms", 12, "the same, the slowest of a hundred; "+note),
+			within("runs.overhead.think.p50", v.mid("over think"), "ms", 5, fmt.Sprintf("the same, with a model that takes %s; %s", thinkTime, note)),
+			within("runs.waiting.goroutines", v.mid("goroutines"), "goroutines", 75, fmt.Sprintf("cost of %d messages that wait in %d sessions; %s", b.queuedRuns(), runsHomes, note)),
+			within("runs.waiting.heap", v.mid("heap MB"), "MB", 7, "cost of the same, of the live heap after the newest garbage collection; "+note),
+			reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 800, "until all of them were on disk; "+note),
+			reaches("runs.waiting.drained", v.mid("drained"), "runs/s", 300, "until all of them had ended, in order; "+note),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	note := "synchronous=FULL, OpenAI-compatible server on the same machine, " + b.medians()
-	many := fmt.Sprintf("%d lanes, %d sessions", runsLanes, runsSessions)
-	return b.report(
-		reaches("runs.rate.16", v.mid("rate"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
-		reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
-		reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 230, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
-			b.longRuns(), many, b.longTurns(), note)),
-		within("runs.ack.p50", v.mid("ack"), "ms", 19, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
-			"the same sessions; %s", v.mid("ack p95"), note)),
-		reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
-		within("runs.overhead.p50", v.mid("over"), "ms", 5,
-			"from the request to its second answer, less what the model server took for that very run; one lane, a model that answers at once; "+note),
-		within("runs.overhead.p99", v.mid("over p99"), "ms", 12, "the same, the slowest of a hundred; "+note),
-		within("runs.overhead.think.p50", v.mid("over think"), "ms", 5, fmt.Sprintf("the same, with a model that takes %s; %s", thinkTime, note)),
-		within("runs.waiting.goroutines", v.mid("goroutines"), "goroutines", 75, fmt.Sprintf("cost of %d messages that wait in %d sessions; %s", b.queuedRuns(), runsHomes, note)),
-		within("runs.waiting.heap", v.mid("heap MB"), "MB", 7, "cost of the same, of the live heap after the newest garbage collection; "+note),
-		reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 800, "until all of them were on disk; "+note),
-		reaches("runs.waiting.drained", v.mid("drained"), "runs/s", 300, "until all of them had ended, in order; "+note),
-	)
 }
 
 // Amounts of one round: over all sessions at many lanes, one after the other at one lane, and waiting at the same time.
@@ -119,16 +116,13 @@ func (b *bench) withRuns(ctx context.Context, lanes int, m *model, do func(*runs
 }
 
 func (s *runsServer) run(ctx context.Context, session, n int) error {
-	payload, err := s.client.CallFinal(ctx, "agent", map[string]any{"sessionKey": runsKey(session), "message": fmt.Sprintf("message %d", n),
-		"idempotencyKey": fmt.Sprintf("bench-%d-%d", session, n)}, nil)
-	if err != nil {
-		return err
-	}
 	var answer struct{ Status string }
-	if err := json.Unmarshal(payload, &answer); err != nil || answer.Status != "ok" {
-		return errors.Join(fmt.Errorf("agent answers %s", payload), err)
+	err := s.call(ctx, "agent", map[string]any{"sessionKey": runsKey(session), "message": fmt.Sprintf("message %d", n),
+		"idempotencyKey": fmt.Sprintf("bench-%d-%d", session, n)}, &answer)
+	if err == nil && answer.Status != "ok" {
+		err = fmt.Errorf("agent answers %s", answer.Status)
 	}
-	return nil
+	return err
 }
 
 func runsKey(session int) string {
@@ -168,12 +162,11 @@ func (s *runsServer) acknowledged(ctx context.Context, n int, v values) error {
 	err := together(runsSessions, func(session int) error {
 		for i := range each {
 			id, start := fmt.Sprintf("ack-%d-%d", session, from+i), time.Now()
-			_, err := s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(session), "message": fmt.Sprintf("message %d", i), "idempotencyKey": id})
-			if err != nil {
+			if err := s.chat(ctx, session, id); err != nil {
 				return err
 			}
 			times[session] = append(times[session], milliseconds(time.Since(start)))
-			if _, err := s.client.Call(ctx, "agent.wait", map[string]any{"runId": id, "timeoutMs": 60_000}); err != nil {
+			if err := s.call(ctx, "agent.wait", map[string]any{"runId": id, "timeoutMs": 60_000}, nil); err != nil {
 				return err
 			}
 		}

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
@@ -28,7 +29,7 @@ func (s *runsServer) wait(ctx context.Context, queued int, v values) error {
 	if err := s.send(ctx, runsLanes); err != nil { // excludes the cost of running messages
 		return err
 	}
-	if err := s.costOf(ctx, v, queued, func() error { return s.send(ctx, queued) }); err != nil {
+	if err := s.costOf(v, queued, func() error { return s.send(ctx, queued) }); err != nil {
 		return err
 	}
 	took, err := seconds(func() error {
@@ -40,8 +41,9 @@ func (s *runsServer) wait(ctx context.Context, queued int, v values) error {
 }
 
 // costOf measures what it costs the server that so many things wait, and how fast it takes them.
-func (s *server) costOf(ctx context.Context, v values, n int, take func() error) error {
-	before, err := s.runtime(ctx)
+func (s *server) costOf(v values, n int, take func() error) error {
+	const goroutines, heap = "go_goroutines", "go_gc_heap_live_bytes"
+	before, err := s.metrics(goroutines, heap)
 	if err != nil {
 		return err
 	}
@@ -49,22 +51,27 @@ func (s *server) costOf(ctx context.Context, v values, n int, take func() error)
 	if err != nil {
 		return err
 	}
-	after, err := s.runtime(ctx)
+	after, err := s.metrics(goroutines, heap)
+	if err != nil {
+		return err
+	}
 	v.add("taken", float64(n)/took)
-	v.add("goroutines", after.goroutines-before.goroutines)
-	v.add("heap MB", (after.heap-before.heap)/1e6)
-	return err
+	v.add("goroutines", after[0]-before[0])
+	v.add("heap MB", (after[1]-before[1])/1e6)
+	return nil
 }
 
 // send submits n messages, over all sessions in turn, without waiting for answers.
 func (s *runsServer) send(ctx context.Context, n int) error {
 	const senders = 32
-	err := spread(senders, s.asked, n, func(i int) error {
-		_, err := s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(i % runsHomes), "message": fmt.Sprintf("message %d", i),
-			"idempotencyKey": fmt.Sprintf("waits-%d", i)})
-		return err
-	})
+	err := spread(senders, s.asked, n, func(i int) error { return s.chat(ctx, i%runsHomes, fmt.Sprintf("waits-%d", i)) })
 	s.asked += n
+	return err
+}
+
+// chat sends a message, whose run has this id, and waits until it is taken.
+func (s *runsServer) chat(ctx context.Context, session int, id string) error {
+	_, err := s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(session), "message": "message " + id, "idempotencyKey": id})
 	return err
 }
 
@@ -72,9 +79,11 @@ func (s *runsServer) send(ctx context.Context, n int) error {
 func (s *runsServer) drained(ctx context.Context) func() (bool, error) {
 	return func() (bool, error) {
 		var counts map[run.State]int64
-		err := s.home.view(ctx, func(tx *sql.Tx) (err error) {
-			counts, err = runs.Count(ctx, tx)
-			return err
+		err := s.home.reading(ctx, func(log *sqlite.DB) error {
+			return log.View(ctx, func(tx *sql.Tx) (err error) {
+				counts, err = runs.Count(ctx, tx)
+				return err
+			})
 		})
 		over := counts[run.Queued]+counts[run.Running] == 0
 		if err == nil && over && counts[run.OK] != int64(s.asked) {
@@ -84,35 +93,22 @@ func (s *runsServer) drained(ctx context.Context) func() (bool, error) {
 	}
 }
 
-type runtimeFigures struct {
-	goroutines float64
-	heap       float64 // live bytes after the newest collection
-}
-
-func (s *server) runtime(ctx context.Context) (f runtimeFigures, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", http.NoBody)
+// metrics returns what GET /metrics says under some names.
+func (s *server) metrics(names ...string) (numbers []float64, err error) {
+	answer, err := http.Get(s.url + "/metrics")
 	if err != nil {
-		return f, err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return f, err
+		return nil, err
 	}
 	defer answer.Body.Close()
-	found := 0
-	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		into := map[string]*float64{"go_goroutines": &f.goroutines, "go_gc_heap_live_bytes": &f.heap}[name]
-		if into == nil {
-			continue
+	text, err := io.ReadAll(answer.Body)
+	for _, name := range names {
+		_, rest, found := strings.Cut("\n"+string(text), "\n"+name+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		number, bad := strconv.ParseFloat(value, 64)
+		if !found || bad != nil {
+			return nil, errors.Join(fmt.Errorf("the server's metrics have no number %s", name), err)
 		}
-		if *into, err = strconv.ParseFloat(value, 64); err != nil {
-			return f, fmt.Errorf("metric %s: %w", name, err)
-		}
-		found++
+		numbers = append(numbers, number)
 	}
-	if found != 2 {
-		return f, errors.New("the server's metrics lack its goroutines or its heap")
-	}
-	return f, nil
+	return numbers, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
@@ -37,7 +38,7 @@ func runSearch(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	v, err := b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
 		file := database.SearchFile(h.db())
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -62,47 +63,44 @@ func runSearch(ctx context.Context, b *bench) error {
 			v.add("sessions p95", quantile(sessions, 0.95))
 			return err
 		}, following)
+	}, func(v values) []figure {
+		size := fmt.Sprintf("%d events of %d bytes; ", events, dataBytes)
+		note := size + fmt.Sprintf("%d requests a round over HTTP, %d different questions, hits counted up to 10,000; %s", searchRequests, len(searches), b.medians())
+		return []figure{
+			within("search.p95", v.mid("p95"), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
+			within("search.sessions.p95", v.mid("sessions p95"), "ms", 80, "the same questions for work sessions; "+note),
+			reaches("search.feed", v.mid("fed"), "events/s", 9_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
+		}
 	})
-	if err != nil {
-		return err
-	}
-	size := fmt.Sprintf("%d events of %d bytes; ", events, dataBytes)
-	note := size + fmt.Sprintf("%d requests a round over HTTP, %d different questions, hits counted up to 10,000; %s", searchRequests, len(searches), b.medians())
-	return b.report(
-		within("search.p95", v.mid("p95"), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
-		within("search.sessions.p95", v.mid("sessions p95"), "ms", 80, "the same questions for work sessions; "+note),
-		reaches("search.feed", v.mid("fed"), "events/s", 9_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
-	)
 }
 
 // feed builds the search file of a home's log, and returns the events per second.
 func feed(ctx context.Context, h home, path string) (rate float64, err error) {
-	log, _, err := h.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	file, err := sqlite.OpenSide(ctx, path, false)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	index, err := search.Open(ctx, search.Options{Log: log, File: file, Rules: coordination.RulesV2})
-	if err != nil {
-		return 0, err
-	}
-	head, err := log.Head(ctx)
-	if err != nil {
-		return 0, err
-	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	took, err := seconds(func() error {
-		go func() { ended <- index.Run(running) }()
-		return index.Wait(ctx, head.Seq)
+	err = h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) (err error) {
+		file, err := sqlite.OpenSide(ctx, path, false)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		index, err := search.Open(ctx, search.Options{Log: log, File: file, Rules: coordination.RulesV2})
+		if err != nil {
+			return err
+		}
+		head, err := log.Head(ctx)
+		if err != nil {
+			return err
+		}
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		took, err := seconds(func() error {
+			go func() { ended <- index.Run(running) }()
+			return index.Wait(ctx, head.Seq)
+		})
+		stop()
+		rate = float64(head.Seq) / took
+		return errors.Join(err, <-ended)
 	})
-	stop()
-	return float64(head.Seq) / took, errors.Join(err, <-ended)
+	return rate, err
 }
 
 // search sends searches in random order and returns the times of the answers in ms.

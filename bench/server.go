@@ -143,6 +143,15 @@ func (s *server) read(path string, into any) error {
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
+// call calls a method of the gateway, and decodes the last answer into answer unless that is nil.
+func (s *server) call(ctx context.Context, method string, params, answer any) error {
+	payload, err := s.client.CallFinal(ctx, method, params, nil)
+	if err != nil || answer == nil {
+		return err
+	}
+	return json.Unmarshal(payload, answer)
+}
+
 // byTurns requests URLs n times each, one after the other, and returns the times in ms of each. The first requests are
 // not counted.
 func byTurns(n int, urls ...string) ([][]float64, error) {

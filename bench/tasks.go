@@ -40,7 +40,7 @@ func runTasks(ctx context.Context, b *bench) error {
 // measureUpdates compares task updates with as many bytes of as many clients in a bare table.
 func (b *bench) measureUpdates(ctx context.Context) error {
 	each, size := b.of(20, 100), 0
-	v, err := b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+	return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
 		return b.withTasks(ctx, teamOf(clients), func(o *taskBench) error {
 			return b.withTable(func(t *table) (err error) {
 				if size, err = o.begin(ctx); err != nil {
@@ -54,15 +54,13 @@ func (b *bench) measureUpdates(ctx context.Context) error {
 				return nil
 			})
 		})
+	}, func(v values) []figure {
+		updated, bare := v.pair("updated", "bare")
+		return []figure{atLeast("tasks.update", updated, "events/s", bare, 0.07, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
+			"with a task of %d steps each, task_update with one step action, each call under an id of its own; baseline: group commit of as many events "+
+			"of %d bytes of as many clients into the bare table; %d calls of each client by turns, the median of %d ratios", clients, taskSteps, size,
+			each, len(v["bare"])))}
 	})
-	if err != nil {
-		return err
-	}
-	updated, bare := v.pair("updated", "bare")
-	return b.report(atLeast("tasks.update", updated, "events/s", bare, 0.07, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
-		"with a task of %d steps each, task_update with one step action, each call under an id of its own; baseline: group commit of as many events "+
-		"of %d bytes of as many clients into the bare table; %d calls of each client by turns, the median of %d ratios", clients, taskSteps, size,
-		each, len(v["bare"]))))
 }
 
 // besideBare adds the rate of updates, and that of as many events of the same size in a bare table.
