@@ -105,8 +105,8 @@ func (b *bench) measure(ctx context.Context, run func(context.Context, *bench) e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.Dir)) }()
-	if err = run(ctx, b); err == nil {
-		err = context.Cause(ctx)
+	if err = run(ctx, b); ctx.Err() != nil {
+		return context.Cause(ctx) // whatever else failed, failed for that
 	}
 	return err
 }
