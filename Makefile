@@ -160,6 +160,17 @@ bench: build ## Measure speed and memory, each against its own baseline (ARGS="a
 	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./server | \
 		$(call requires,^BenchmarkDiscord)
 
+# Up to 1b966c4 the benchmarks are a command of openclawd itself.
+.PHONY: bench-compare
+bench-compare: build ## Measure another commit and the working tree by turns (REF=commit ARGS="append rest --events 500000" ROUNDS=2)
+	@test -n "$(REF)" || { echo "REF=commit names what to compare with"; exit 2; }
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	@set -e -o pipefail; old=$$(mktemp -d); trap 'rm -rf "$$old"' EXIT; \
+		git archive --format=tar '$(REF)' | tar -x -C "$$old"; \
+		cd "$$old"; CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/openclawd ./cmd/openclawd; \
+		if [ -d bench ]; then CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/openclawd-bench ./bench; fi; \
+		cd '$(CURDIR)'; ./bin/openclawd-bench compare --old "$$old/bin" --rounds $(or $(ROUNDS),2) $(ARGS)
+
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -tags full -run Crash -count=1 -timeout 60m -v ./... | \

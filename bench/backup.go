@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -18,138 +18,52 @@ const quietTime = 5 * time.Second
 
 // runBackup copies and verifies the big log while clients append, and reports how much slower they were than just
 // before and after, and the longest append.
-func runBackup(ctx context.Context, b *bench) ([]figure, error) {
-	big, err := b.bigLog(ctx)
+func runBackup(ctx context.Context, b *bench) error {
+	h, err := b.filled(ctx, b.Events)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	db, _, err := openLog(ctx, big.db)
+	log, _, err := h.open(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer db.Close()
-	var slow, quiet, took, wal []float64
-	stall := 0.0
-	for round := range b.Rounds {
-		dir := filepath.Join(b.Dir, fmt.Sprintf("backup-%d", round))
-		r, err := backUpUnderLoad(ctx, db, dir)
-		if err != nil {
-			return nil, err
+	defer log.Close()
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+		load := appending(ctx, log)
+		return errors.Join(b.backUp(ctx, log, load, v), load.end())
+	}, func(v values) []figure {
+		note := fmt.Sprintf("%d clients on a live log of %d events; copy and verification took %.0f s and the WAL grew to %.0f MB; %s",
+			clients, b.Events, v.mid("seconds"), v.mid("WAL MB"), b.medians())
+		return []figure{
+			atLeast("backup.slowdown", v.mid("rate"), "events/s", v.mid("quiet"), 0.40, note+"; baseline: the same clients just before and after"),
+			within("backup.stall", quantile(v["stall"], 1), "ms", 560, "longest append of all; "+note),
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			return nil, err
-		}
-		slow, quiet, took = append(slow, r.during), append(quiet, r.quiet), append(took, r.took)
-		wal, stall = append(wal, r.wal), max(stall, r.stall)
-		b.logf("backup round %d: %.0f/s in %.1f s, %.0f/s without, longest append %.0f ms, WAL %.0f MB", round+1, r.during, r.took, r.quiet, r.stall, r.wal)
-	}
-	note := fmt.Sprintf("%d clients on a live log of %d events; copy and verification took %.0f s and the WAL grew to %.0f MB (medians of %d rounds)",
-		clients, b.Events, median(took), median(wal), b.Rounds)
-	return []figure{
-		atLeast("backup.slowdown", median(slow), "events/s", median(quiet), 0.40, note+"; baseline: the same clients just before and after"),
-		within("backup.stall", stall, "ms", 1000, "longest append of all; "+note),
-	}, nil
+	})
 }
 
-// loaded is the cost of one backup under load.
-type loaded struct {
-	during, quiet float64 // events/s
-	took          float64 // s
-	stall         float64 // ms
-	wal           float64 // MB, at the end of the copy
-}
-
-func backUpUnderLoad(ctx context.Context, db *sqlite.DB, dir string) (r loaded, err error) {
-	load := appending(ctx, db)
-	defer func() {
-		if e := load.end(); err == nil {
-			err = e
-		}
-	}()
-	before, _ := load.during(func() error { return wait.For(ctx, quietTime) })
-	r.during, r.took, r.stall, err = func() (float64, float64, float64, error) {
-		start := time.Now()
-		load.reset()
-		rate, err := load.during(func() error {
-			_, err := backup.Create(ctx, backup.CreateOptions{Log: db, Dir: dir, Now: time.Now, Version: "bench"})
-			return err
-		})
-		return rate, time.Since(start).Seconds(), load.longest(), err
-	}()
+func (b *bench) backUp(ctx context.Context, log *sqlite.DB, load *load, v values) error {
+	dir := filepath.Join(b.Dir, "backup")
+	pause := func() error { return wait.For(ctx, quietTime) }
+	before, err := load.during(pause)
 	if err != nil {
-		return r, err
+		return err
 	}
-	if info, err := os.Stat(db.Path() + "-wal"); err == nil {
-		r.wal = float64(info.Size()) / 1e6
+	during, err := load.during(func() error {
+		_, err := backup.Create(ctx, backup.CreateOptions{Log: log, Dir: dir, Now: time.Now, Version: "bench"})
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	after, _ := load.during(func() error { return wait.For(ctx, quietTime) })
-	r.quiet = (before + after) / 2
-	return r, nil
-}
-
-// load is clients that append until they are stopped.
-type load struct {
-	stop context.CancelFunc
-	wg   sync.WaitGroup
-
-	mu     sync.Mutex
-	stored int
-	worst  time.Duration
-	failed error
-}
-
-func appending(ctx context.Context, db *sqlite.DB) *load {
-	running, stop := context.WithCancel(ctx)
-	l := &load{stop: stop}
-	for i := range clients {
-		l.wg.Go(func() {
-			team := newCorpus(uint64(time.Now().UnixNano())<<8+uint64(i), time.Now().UnixMilli())
-			for running.Err() == nil {
-				start := time.Now()
-				_, err := db.Append(ctx, team.next().append())
-				if l.note(time.Since(start), err); err != nil {
-					return
-				}
-			}
-		})
+	wal, err := os.Stat(log.Path() + "-wal")
+	if err != nil {
+		return err
 	}
-	return l
-}
-
-func (l *load) note(took time.Duration, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stored, l.worst = l.stored+1, max(l.worst, took)
-	if l.failed == nil {
-		l.failed = err
-	}
-}
-
-// during returns the rate of appends while f runs, in events/s.
-func (l *load) during(f func() error) (float64, error) {
-	l.mu.Lock()
-	before := l.stored
-	l.mu.Unlock()
-	took, err := seconds(f)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return float64(l.stored-before) / took, err
-}
-
-func (l *load) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.worst = 0
-}
-
-func (l *load) longest() float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return float64(l.worst.Microseconds()) / 1000
-}
-
-func (l *load) end() error {
-	l.stop()
-	l.wg.Wait()
-	return l.failed
+	after, err := load.during(pause)
+	v.add("rate", during.rate)
+	v.add("quiet", (before.rate+after.rate)/2)
+	v.add("stall", during.worst)
+	v.add("seconds", during.took)
+	v.add("WAL MB", float64(wal.Size())/1e6)
+	return errors.Join(err, os.RemoveAll(dir))
 }

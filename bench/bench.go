@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,33 +14,24 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// figure is one measured value with its baseline. Ratio compares Value with Baseline so that bigger is better, unless
-// Unit says otherwise.
-type figure struct {
-	Name     string  `json:"name"`
-	Value    float64 `json:"value"`
-	Unit     string  `json:"unit"`
-	Baseline float64 `json:"baseline"`
-	Ratio    float64 `json:"ratio"`
-	Goal     string  `json:"goal"`
-	OK       bool    `json:"ok"`
-	Note     string  `json:"note"` // sizes, fsync mode, what the baseline is
-}
+// wholeLog is the size of the big log from which on parts use their full amounts: a smaller run only shows that they work.
+const wholeLog = 100_000
 
 type options struct {
-	Names  []string // benchmarks to run; empty: all
+	Names  []string // parts to run; empty: all
 	Events int      // size of the big log
 	Rounds int      // rounds per median
-	Dir    string   // directory for the files; empty: a temporary directory
+	Dir    string   // directory for the files; empty: the system's temporary one
 	Binary string   // path of the openclawd to measure as a process
 	Log    io.Writer
+	Report func(figure) error // gets each figure as soon as it is known
 }
 
-// benchmark is a group of figures that are measured together.
+// benchmark is a part of a run: a group of figures that are measured together.
 type benchmark struct {
 	name string
 	doc  string
-	run  func(ctx context.Context, b *bench) ([]figure, error)
+	run  func(ctx context.Context, b *bench) error
 }
 
 // benchmarks lists all of them in the order in which they run.
@@ -51,108 +43,119 @@ func benchmarks() []benchmark {
 		{"live", "the longest append while everything is rebuilt", runLive},
 		{"backup", "appends while the big log is backed up and verified", runBackup},
 		{"lookup", "the conversation of a route against parsing the last 10,000 lines", runLookup},
-		{"rest", "the Task-Monitor's list answers on a big log", runREST},
+		{"rest", "the Task-Monitor's answers on a big log", runREST},
 		{"push", "from an event, and from a line in a followed log, to WebSocket clients, one and 1,000 of them", runPush},
 		{"gateway", "the first hello, answers to concurrent requests, 2,000 clients, and broadcasts to all of them", runGateway},
 		{"runs", "agent runs through a model server: rate, overhead beside the model's own time, cost of 10,000 waiting ones", runRuns},
 		{"a2a", "flows between agents through a model server: rate against what lanes and limits allow, overhead beside the model's own time, cost of 10,000 waiting ones", runA2A},
-		{"tasks", "task updates of 64 agents at once against plain appends, and lists of open tasks beside 100,000 finished ones", runTasks},
+		{"tasks", "task updates of 64 agents at once against a bare table, and lists of open tasks beside 100,000 finished ones", runTasks},
 		{"continuation", "continuation: a check of an agent with 200 open tasks beside 100,000 finished ones, its cost for task updates, and how soon agents continue", runContinuation},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
-		{"replay", "tables as of an event against a rebuild, answers as of an event against live ones, steps either way, and chain verification against plain reads", runReplay},
+		{"replay", "tables as of an event against a rebuild, answers as of an event against plain and live ones, steps either way, and chain verification against plain reads", runReplay},
 	}
 }
 
+// bench is a part while it runs. Dir is its own: empty at first, and removed at the end.
 type bench struct {
 	options
-	big *bigLog // built on first use, shared
+	name string
+	logs *fixtures
+	done int // complete rounds of the newest call of rounds
 }
 
-// runAll runs the chosen benchmarks and returns their figures in order.
-func runAll(ctx context.Context, opts options) (results []figure, err error) {
-	all := benchmarks()
-	for _, name := range opts.Names {
-		if !slices.ContainsFunc(all, func(b benchmark) bool { return b.name == name }) {
-			return nil, &usageError{fmt.Errorf("unknown benchmark %q; choose from: %s", name, strings.Join(benchmarkNames(), ", "))}
+// chosen returns the parts with these names in their order; all of them if there is no name.
+func chosen(all []benchmark, names []string) (parts []benchmark, err error) {
+	var known []string
+	for _, part := range all {
+		if known = append(known, part.name); len(names) == 0 || slices.Contains(names, part.name) {
+			parts = append(parts, part)
 		}
 	}
-	dir, err := os.MkdirTemp(opts.Dir, "openclawd-bench-")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, &usageError{fmt.Errorf("unknown benchmark %q; choose from: %s", name, strings.Join(known, ", "))}
+		}
+	}
+	return parts, nil
+}
+
+// runAll runs parts in a directory that is removed at the end. No part can reach what another one leaves.
+func runAll(ctx context.Context, o options, parts []benchmark) error {
+	root, err := os.MkdirTemp(o.Dir, "openclawd-bench-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer os.RemoveAll(dir)
-	opts.Dir = dir
-	b := &bench{options: opts}
-	for _, m := range all {
-		if len(opts.Names) > 0 && !slices.Contains(opts.Names, m.name) {
-			continue
-		}
+	defer os.RemoveAll(root)
+	o.Dir = root
+	logs := &fixtures{dir: root, made: map[string]bool{}}
+	for _, part := range parts {
+		b := &bench{options: o, name: part.name, logs: logs}
 		start := time.Now()
-		part, err := m.run(ctx, b)
-		if err != nil {
-			return results, fmt.Errorf("bench %s: %w", m.name, err)
+		if err := b.measure(ctx, part.run); err != nil {
+			return fmt.Errorf("bench %s: %w", part.name, err)
 		}
-		b.logf("%s took %s", m.name, time.Since(start).Round(time.Second))
-		results = append(results, part...)
+		b.logf("%s took %s", part.name, time.Since(start).Round(time.Second))
 	}
-	return results, nil
+	return nil
 }
 
-func benchmarkNames() (names []string) {
-	for _, b := range benchmarks() {
-		names = append(names, b.name)
+func (b *bench) measure(ctx context.Context, run func(context.Context, *bench) error) (err error) {
+	if b.Dir, err = b.newDir(b.name); err != nil {
+		return err
 	}
-	return names
+	defer func() { err = errors.Join(err, os.RemoveAll(b.Dir)) }()
+	if err = run(ctx, b); ctx.Err() != nil {
+		return context.Cause(ctx) // whatever else failed, failed for that
+	}
+	return err
 }
+
+// newDir makes a directory that has no other user.
+func (b *bench) newDir(name string) (string, error) { return os.MkdirTemp(b.Dir, name+"-") }
 
 func (b *bench) logf(format string, args ...any) {
 	fmt.Fprintf(b.Log, "bench: "+format+"\n", args...)
 }
 
-// atLeast returns a figure whose ratio value/baseline must reach goal.
-func atLeast(name string, value float64, unit string, baseline, goal float64, note string) figure {
-	r := figure{Name: name, Value: value, Unit: unit, Baseline: baseline, Ratio: value / baseline,
-		Goal: fmt.Sprintf("ratio >= %g", goal), Note: note}
-	r.OK = r.Ratio >= goal
-	return r
-}
-
-// atMost returns a figure whose ratio value/baseline must not exceed goal.
-func atMost(name string, value float64, unit string, baseline, goal float64, note string) figure {
-	r := figure{Name: name, Value: value, Unit: unit, Baseline: baseline, Ratio: value / baseline,
-		Goal: fmt.Sprintf("ratio <= %g", goal), Note: note}
-	r.OK = r.Ratio <= goal
-	return r
-}
-
-// within returns a figure whose value must not exceed a limit.
-func within(name string, value float64, unit string, limit float64, note string) figure {
-	return figure{Name: name, Value: value, Unit: unit, Baseline: limit, Ratio: value / limit, Goal: fmt.Sprintf("<= %g %s", limit, unit),
-		OK: value <= limit, Note: note}
-}
-
-// reaches returns a figure whose value must reach a limit.
-func reaches(name string, value float64, unit string, limit float64, note string) figure {
-	return figure{Name: name, Value: value, Unit: unit, Baseline: limit, Ratio: value / limit, Goal: fmt.Sprintf(">= %g %s", limit, unit),
-		OK: value >= limit, Note: note}
-}
-
-func median(list []float64) float64 { return quantile(list, 0.5) }
-
-// quantile sorts a list and returns its quantile q, nearest rank.
-func quantile(list []float64, q float64) float64 {
-	if len(list) == 0 {
-		return 0
+func (b *bench) report(figures ...figure) error {
+	for _, f := range figures {
+		if err := b.Report(f); err != nil {
+			return err
+		}
 	}
-	slices.Sort(list)
-	return list[min(int(q*float64(len(list))), len(list)-1)]
+	return nil
 }
 
-func seconds(f func() error) (float64, error) {
-	start := time.Now()
-	err := f()
-	return time.Since(start).Seconds(), err
+// of returns the amount for this run.
+func (b *bench) of(small, whole int) int {
+	if b.Events < wholeLog {
+		return small
+	}
+	return whole
 }
+
+// rounds measures once per round, and reports the figures of the values of all. If the run is stopped, complete rounds
+// count.
+func (b *bench) rounds(ctx context.Context, measure func(ctx context.Context, round int, v values) error, figures func(values) []figure) error {
+	all := values{}
+	for b.done = 0; b.done < b.Rounds; b.done++ {
+		v := values{}
+		if err := measure(ctx, b.done, v); err != nil {
+			if b.done > 0 && ctx.Err() != nil {
+				break
+			}
+			return err
+		}
+		for name, list := range v {
+			all[name] = append(all[name], list...)
+		}
+		b.logf("%s round %d: %s", b.name, b.done+1, v)
+	}
+	return b.report(figures(all)...)
+}
+
+// medians says in notes what values of rounds are.
+func (b *bench) medians() string { return fmt.Sprintf("median of %d rounds", b.done) }
 
 func newIDs() *eventstore.IDs { return eventstore.NewIDs(time.Now, rand.Reader) }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +29,6 @@ import (
 // crew is a taskBench whose agents answer, and are kept going.
 type crew struct {
 	*taskBench
-	transport *http.Transport
 	queue     *runqueue.Queue
 	runner    *runner.Runner
 	worker    *worker.Worker
@@ -39,29 +36,25 @@ type crew struct {
 	watch     *stopwatch
 }
 
-func (b *bench) openCrew(ctx context.Context, name string, team *config.Config, now func() time.Time) (*crew, error) {
-	o, err := b.openTaskBench(ctx, name, team)
-	if err != nil {
-		return nil, err
-	}
-	c := &crew{taskBench: o, transport: openai.NewTransport(), watch: newStopwatch(o.log)}
-	models := catalogue.New(team, catalogue.Options{Transport: c.transport})
-	c.queue = runqueue.New(runqueue.Options{Log: c.watch, Config: c.inForce, Models: func() *catalogue.Catalogue { return models }, Now: now, NewID: uuid.NewString})
-	messages := messenger.New(messenger.Options{Log: c.watch, Queue: c.queue, Config: c.inForce, Tasks: delegations.Service{}, Now: now, NewID: uuid.NewString,
-		Jitter: func() float64 { return 0.5 }, Logger: c.logger})
-	runs := runner.NewRuns(runner.RunsOptions{Log: c.watch, Now: now, NewID: uuid.NewString, Logger: c.logger, Then: messages.Then})
-	c.runner = runner.New(runner.Options{Queue: c.queue, Runs: runs, Config: c.inForce, Models: func() *catalogue.Catalogue { return models }, Tools: c.tools,
-		Prompt: prompt.New(prompt.Options{Now: now, Logger: c.logger}), Wanted: messages.Wanted})
-	c.worker = worker.New(worker.Options{Log: c.watch, Pools: team.Lanes, Now: now, Logger: c.logger,
-		Handlers: map[string]worker.Handler{workqueue.KindRun: c.runner, workqueue.KindJob: messages}})
-	c.continuer = continuer.New(continuer.Options{Log: c.watch, Queue: c.queue, Messages: messages, Tasks: c.tasks, Config: c.inForce, Now: now,
-		NewID: uuid.NewString, Logger: c.logger})
-	return c, nil
-}
-
-func (c *crew) close() error {
-	c.transport.CloseIdleConnections()
-	return c.log.Close()
+// withCrew calls do with a crew on a log of its own.
+func (b *bench) withCrew(ctx context.Context, team *config.Config, now func() time.Time, do func(*crew) error) error {
+	return b.withTasks(ctx, team, func(o *taskBench) error {
+		c := &crew{taskBench: o, watch: newStopwatch(o.log)}
+		transport := openai.NewTransport()
+		defer transport.CloseIdleConnections()
+		models := catalogue.New(team, catalogue.Options{Transport: transport})
+		c.queue = runqueue.New(runqueue.Options{Log: c.watch, Config: c.inForce, Models: func() *catalogue.Catalogue { return models }, Now: now, NewID: uuid.NewString})
+		messages := messenger.New(messenger.Options{Log: c.watch, Queue: c.queue, Config: c.inForce, Tasks: delegations.Service{}, Now: now, NewID: uuid.NewString,
+			Jitter: func() float64 { return 0.5 }, Logger: c.logger})
+		runs := runner.NewRuns(runner.RunsOptions{Log: c.watch, Now: now, NewID: uuid.NewString, Logger: c.logger, Then: messages.Then})
+		c.runner = runner.New(runner.Options{Queue: c.queue, Runs: runs, Config: c.inForce, Models: func() *catalogue.Catalogue { return models }, Tools: c.tools,
+			Prompt: prompt.New(prompt.Options{Now: now, Logger: c.logger}), Wanted: messages.Wanted})
+		c.worker = worker.New(worker.Options{Log: c.watch, Pools: team.Lanes, Now: now, Logger: c.logger,
+			Handlers: map[string]worker.Handler{workqueue.KindRun: c.runner, workqueue.KindJob: messages}})
+		c.continuer = continuer.New(continuer.Options{Log: c.watch, Queue: c.queue, Messages: messages, Tasks: c.tasks, Config: c.inForce, Now: now,
+			NewID: uuid.NewString, Logger: c.logger})
+		return do(c)
+	})
 }
 
 // look checks the agents once. There must be nothing to do now, but something later.
@@ -92,25 +85,36 @@ func (c *crew) updateBeside(ctx context.Context, each int) (rate float64, err er
 // beside calls do while services run, and stops them afterwards. If one ends early, do is cancelled.
 func (c *crew) beside(ctx context.Context, do func(context.Context) error, services ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	errs := make([]error, len(services))
-	var wg sync.WaitGroup
-	for i, service := range services {
-		wg.Go(func() {
-			errs[i] = service(ctx)
-			stop()
-		})
-	}
-	err := do(ctx)
-	stop()
-	wg.Wait()
-	return errors.Join(append(errs, err)...)
+	return together(1+len(services), func(i int) error {
+		defer stop()
+		if i == 0 {
+			return do(ctx)
+		}
+		return services[i-1](ctx)
+	})
 }
 
-// drive sends an agent a message, and waits until it was prompted so often to continue.
-func (c *crew) drive(ctx context.Context, agent, times int) error {
+// driveAll lets the agents continue by themselves, one after the other, and returns how long each of their prompts took,
+// in ms.
+func (c *crew) driveAll(ctx context.Context) ([]float64, error) {
+	if _, err := c.begin(ctx); err != nil {
+		return nil, err
+	}
+	err := c.beside(ctx, func(ctx context.Context) error {
+		for agent := range c.team.Agents {
+			if err := c.drive(ctx, agent); err != nil { // the next one waits, because that made no progress
+				return err
+			}
+		}
+		return nil
+	}, c.worker.Run, c.continuer.Run)
+	return c.watch.all(), err
+}
+
+// drive sends an agent a message, and waits until it was prompted to continue.
+func (c *crew) drive(ctx context.Context, agent int) error {
 	const patience = time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not prompted %d times within %s to continue", taskAgent(agent), times, patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s was not prompted within %s to continue", taskAgent(agent), patience))
 	defer cancel()
 	before, key := c.watch.count(), coordination.MainKey(taskAgent(agent))
 	_, err := c.runner.Queue(ctx, run.Ask{Session: key, Human: true, RunQueued: coordination.RunQueued{RunID: uuid.NewString(), SessionKey: key.String(),
@@ -118,7 +122,7 @@ func (c *crew) drive(ctx context.Context, agent, times int) error {
 	if err != nil {
 		return err
 	}
-	for c.watch.count() < before+times {
+	for c.watch.count() == before {
 		select {
 		case <-c.watch.more:
 		case <-ctx.Done():

@@ -67,7 +67,7 @@ func fill(ctx context.Context, dir string, events, next int, log io.Writer) erro
 		}
 	}
 	path := filepath.Join(dir, database.Name)
-	db, _, err := openLog(ctx, path)
+	db, _, err := home(dir).open(ctx)
 	if err != nil {
 		return err
 	}

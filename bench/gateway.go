@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/pronto-lab/openclawd/gateway/client"
 )
 
 // Sizes of one round of the gateway benchmark. Requests are in flight on a few connections, because one client sends
@@ -22,6 +19,8 @@ const (
 	gatewayHealths     = 60_000
 	gatewayCrowd       = 2_000
 	gatewayBroadcasts  = 20
+	historyAnswers     = 100
+	historyLimit       = 1_000 // messages of an answer
 )
 
 const gatewayToken = "bench"
@@ -31,151 +30,135 @@ const gatewayConfig = `{ "gateway": { "auth": { "mode": "token", "token": "` + g
   "agents": { "list": [ { "id": "main", "default": true }, { "id": "eden" }, { "id": "seum" } ] } }
 `
 
-type gatewayFigures struct {
-	hello, idle              float64
-	listings, healths        float64
-	crowd, crowded, farthest float64
-}
-
 // runGateway measures the gateway of a server over the big log: time to hello, request rate, and the cost of many
 // clients.
-func runGateway(ctx context.Context, b *bench) ([]figure, error) {
-	if err := mayOpen(gatewayCrowd + 200); err != nil {
-		return nil, err
-	}
-	big, err := b.bigLog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	home := filepath.Join(b.Dir, "gateway-home")
-	err = errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "openclaw.json"), []byte(gatewayConfig), 0o600))
-	if err != nil {
-		return nil, err
-	}
-	if err := b.fillGateway(ctx, big.db, home); err != nil {
-		return nil, fmt.Errorf("make sessions: %w", err)
-	}
-	encodings, err := countEncodings(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var hello, idle, listings, healths, crowd, crowded, farthest []float64
-	for round := range b.Rounds {
-		f, err := b.measureGateway(ctx, big.db, home)
-		if err != nil {
-			return nil, err
-		}
-		b.logf("gateway round %d: %+v", round+1, *f)
-		hello, idle = append(hello, f.hello), append(idle, f.idle)
-		listings, healths = append(listings, f.listings), append(healths, f.healths)
-		crowd, crowded = append(crowd, f.crowd), append(crowded, f.crowded)
-		farthest = append(farthest, f.farthest)
-	}
-	note := fmt.Sprintf("%d events, median of %d rounds", b.Events, b.Rounds)
-	flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
-	return []figure{
-		within("gateway.hello", median(hello), "ms", 300, "from the start of the process until a client has hello-ok; "+note),
-		within("gateway.rss.idle", median(idle), "MB", 80, "resident set after that hello-ok; "+note),
-		reaches("gateway.sessions.list", median(listings), "requests/s", 4_000,
-			fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests, from SQLite; %s", gatewaySessions, flight, gatewayListings, note)),
-		reaches("gateway.health", median(healths), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
-		within("gateway.crowd.open", median(crowd), "s", 3, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
-		within("gateway.crowd.rss", median(crowded), "MB", 250, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
-		within("gateway.broadcast.encodings", encodings, "times", 1, fmt.Sprintf("how often the payload of an event is encoded for %d clients, counted in this process", listeners)),
-		within("gateway.broadcast.all", median(farthest), "ms", 250,
-			fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
-	}, nil
-}
-
-// startGateway starts a server with a gateway of home and returns a client of it, with the time from the start of the
-// process to hello-ok.
-func (b *bench) startGateway(ctx context.Context, db, home string) (s *server, c *client.Client, hello time.Duration, err error) {
-	start := time.Now()
-	s, err = b.startServer(ctx, db, "--state-dir", home, "--gateway", "127.0.0.1:0")
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	c, err = client.Dial(ctx, s.gateway, client.Options{Token: gatewayToken})
-	if err != nil {
-		return nil, nil, 0, errors.Join(err, s.stop())
-	}
-	return s, c, time.Since(start), nil
-}
-
-// fillGateway creates the sessions that are listed, and waits until the background work of a first start is done.
-func (b *bench) fillGateway(ctx context.Context, db, home string) (err error) {
-	s, c, _, err := b.startGateway(ctx, db, home)
+func runGateway(ctx context.Context, b *bench) error {
+	h, err := b.searchable(ctx, b.Events)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close(), s.stop()) }()
+	if err := os.WriteFile(filepath.Join(string(h), "openclaw.json"), []byte(gatewayConfig), 0o600); err != nil {
+		return err
+	}
+	messages := b.of(1_200, 10_000)
+	if err := b.serving(ctx, h, func(s *server) error { return s.fillSessions(ctx, messages) }, withGateway); err != nil {
+		return fmt.Errorf("make sessions: %w", err)
+	}
+	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+		return b.serving(ctx, h, func(s *server) error { return s.measureGateway(ctx, v) }, withGateway)
+	}, func(v values) []figure {
+		note := fmt.Sprintf("%d events, %s", b.Events, b.medians())
+		flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
+		return []figure{
+			within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
+			within("gateway.rss.idle", v.mid("idle MB"), "MB", 60, "resident set after that hello-ok; "+note),
+			reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
+				fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
+			reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
+			within("gateway.chat.history", v.mid("chat.history"), "ms", 20,
+				fmt.Sprintf("chat.history of %d of %d messages, one client, median of %d; %s", historyLimit, messages, historyAnswers, note)),
+			within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
+			within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
+			within("gateway.broadcast.all", v.mid("broadcast"), "ms", 70,
+				fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
+		}
+	})
+}
+
+// historyKey is the session with many messages.
+const historyKey = "agent:main:bench-0"
+
+// fillSessions makes the sessions that are listed, and many messages in one of them.
+func (s *server) fillSessions(ctx context.Context, messages int) error {
 	for i := range gatewaySessions {
 		key := fmt.Sprintf("agent:%s:bench-%d", []string{"main", "eden", "seum"}[i%3], i)
-		if _, err := c.Call(ctx, "sessions.patch", map[string]any{"key": key, "label": fmt.Sprintf("bench %d", i), "thinkingLevel": "low"}); err != nil {
+		err := s.call(ctx, "sessions.patch", map[string]any{"key": key, "label": fmt.Sprintf("bench %d", i), "thinkingLevel": "low"}, nil)
+		if err == nil {
+			err = s.inject(ctx, key, topics[i%len(topics)][0])
+		}
+		if err != nil {
 			return err
 		}
-		if _, err := c.Call(ctx, "chat.inject", map[string]any{"sessionKey": key, "message": topics[i%len(topics)][0]}); err != nil {
-			return err
-		}
 	}
-	return s.fed(ctx, b.Events)
+	return spread(gatewayInFlight, 0, messages-1, func(i int) error {
+		return s.inject(ctx, historyKey, fmt.Sprintf("%d: %s", i, topics[i%len(topics)][1]))
+	})
 }
 
-func (b *bench) measureGateway(ctx context.Context, db, home string) (f *gatewayFigures, err error) {
-	s, c, hello, err := b.startGateway(ctx, db, home)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close(), s.stop()) }()
-	f = &gatewayFigures{hello: milliseconds(hello)}
-	if f.idle, err = residentMB(s.cmd.Process.Pid); err != nil {
-		return nil, err
-	}
-	if err := listsAll(ctx, c); err != nil {
-		return nil, err
-	}
-	if f.listings, err = askRate(ctx, s.gateway, "sessions.list", gatewayListings); err != nil {
-		return nil, err
-	}
-	if f.healths, err = askRate(ctx, s.gateway, "health", gatewayHealths); err != nil {
-		return nil, err
-	}
-	return f, b.measureCrowd(ctx, s, c, f)
+func (s *server) inject(ctx context.Context, session, message string) error {
+	return s.call(ctx, "chat.inject", map[string]any{"sessionKey": session, "message": message}, nil)
 }
 
-func listsAll(ctx context.Context, c *client.Client) error {
-	payload, err := c.Call(ctx, "sessions.list", nil)
+func (s *server) measureGateway(ctx context.Context, v values) error {
+	idle, err := s.rss()
 	if err != nil {
 		return err
 	}
-	var list struct {
-		Count    int               `json:"count"`
-		Sessions []json.RawMessage `json:"sessions"`
-	}
-	if err := json.Unmarshal(payload, &list); err != nil {
+	if err := s.listsAll(ctx); err != nil {
 		return err
 	}
-	if list.Count < gatewaySessions || len(list.Sessions) != list.Count {
-		return fmt.Errorf("sessions.list returns %d rows and counts %d, want %d", len(list.Sessions), list.Count, gatewaySessions)
+	v.add("hello", milliseconds(s.hello))
+	v.add("idle MB", idle)
+	for _, q := range []struct {
+		method string
+		n      int
+	}{{"sessions.list", gatewayListings}, {"health", gatewayHealths}} {
+		rate, err := askRate(ctx, s.socket, q.method, q.n)
+		if err != nil {
+			return err
+		}
+		v.add(q.method, rate)
 	}
+	if err := s.measureHistory(ctx, v); err != nil {
+		return err
+	}
+	return s.measureCrowd(ctx, v)
+}
+
+func (s *server) measureHistory(ctx context.Context, v values) error {
+	var times []float64
+	for range historyAnswers {
+		var answer struct{ Messages []struct{} }
+		took, err := seconds(func() error {
+			return s.call(ctx, "chat.history", map[string]any{"sessionKey": historyKey, "limit": historyLimit}, &answer)
+		})
+		if err != nil || len(answer.Messages) != historyLimit {
+			return errors.Join(fmt.Errorf("chat.history returns %d messages, want %d", len(answer.Messages), historyLimit), err)
+		}
+		times = append(times, took*1000)
+	}
+	v.add("chat.history", median(times))
 	return nil
 }
 
-func (b *bench) measureCrowd(ctx context.Context, s *server, c *client.Client, f *gatewayFigures) error {
-	crowd, took, err := gather(ctx, s.gateway, gatewayCrowd)
+func (s *server) listsAll(ctx context.Context) error {
+	var list struct {
+		Count    int
+		Sessions []struct{}
+	}
+	err := s.call(ctx, "sessions.list", nil, &list)
+	if err == nil && (list.Count < gatewaySessions || len(list.Sessions) != list.Count) {
+		err = fmt.Errorf("sessions.list returns %d rows and counts %d, want %d", len(list.Sessions), list.Count, gatewaySessions)
+	}
+	return err
+}
+
+func (s *server) measureCrowd(ctx context.Context, v values) error {
+	crowd, took, err := gather(ctx, s.socket, gatewayCrowd)
 	defer crowd.leave()
 	if err != nil {
 		return err
 	}
-	f.crowd = took.Seconds()
-	if f.crowded, err = residentMB(s.cmd.Process.Pid); err != nil {
+	rss, err := s.rss()
+	if err != nil {
 		return err
 	}
+	v.add("crowd", took.Seconds())
+	v.add("crowd MB", rss)
 	var times []float64
 	for i := range gatewayBroadcasts {
 		start := time.Now()
-		message := map[string]any{"sessionKey": "agent:main:bench-0", "message": fmt.Sprintf("to everybody %d", i)}
-		if _, err := c.Call(ctx, "chat.inject", message); err != nil {
+		if err := s.inject(ctx, historyKey, fmt.Sprintf("to all %d", i)); err != nil {
 			return err
 		}
 		last, err := crowd.heard(ctx, i+1)
@@ -184,6 +167,6 @@ func (b *bench) measureCrowd(ctx context.Context, s *server, c *client.Client, f
 		}
 		times = append(times, milliseconds(last.Sub(start)))
 	}
-	f.farthest = median(times)
+	v.add("broadcast", median(times))
 	return nil
 }

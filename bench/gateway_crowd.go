@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,18 +23,9 @@ type crowd struct {
 // gather connects n clients and returns how long that took.
 func gather(ctx context.Context, url string, n int) (*crowd, time.Duration, error) {
 	g := &crowd{more: make(chan struct{}, 1)}
-	errs := make([]error, dialers)
-	var wg sync.WaitGroup
 	start := time.Now()
-	for d := range dialers {
-		wg.Go(func() {
-			for i := d; i < n && errs[d] == nil; i += dialers {
-				errs[d] = g.join(ctx, url)
-			}
-		})
-	}
-	wg.Wait()
-	return g, time.Since(start), errors.Join(errs...)
+	err := spread(dialers, 0, n, func(int) error { return g.join(ctx, url) })
+	return g, time.Since(start), err
 }
 
 func (g *crowd) join(ctx context.Context, url string) error {
@@ -79,9 +69,5 @@ func (g *crowd) heard(ctx context.Context, events int) (time.Time, error) {
 }
 
 func (g *crowd) leave() {
-	var wg sync.WaitGroup
-	for _, c := range g.members {
-		wg.Go(func() { _ = c.Close() })
-	}
-	wg.Wait()
+	_ = together(len(g.members), func(i int) error { return g.members[i].Close() })
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-	"time"
 
 	"github.com/gorilla/websocket"
 )
@@ -39,14 +37,10 @@ func askRate(ctx context.Context, url, method string, n int) (rate float64, err 
 			return 0, err
 		}
 	}
-	errs := make([]error, len(askers))
-	var wg sync.WaitGroup
-	start := time.Now()
-	for i, a := range askers {
-		wg.Go(func() { errs[i] = a.ask(n/len(askers), gatewayInFlight/len(askers)) })
-	}
-	wg.Wait()
-	return float64(n) / time.Since(start).Seconds(), errors.Join(errs...)
+	took, err := seconds(func() error {
+		return together(len(askers), func(i int) error { return askers[i].ask(n/len(askers), gatewayInFlight/len(askers)) })
+	})
+	return float64(n) / took, err
 }
 
 func newAsker(ctx context.Context, url, method string) (*asker, error) {

@@ -16,8 +16,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 const (
@@ -75,7 +73,7 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.Binary, "binary", "", "`FILE` of the openclawd to measure as a process (default: openclawd beside this program, or bin/openclawd)")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(newFill())
+	cmd.AddCommand(newFill(), newCompare())
 	return cmd
 }
 
@@ -86,22 +84,12 @@ func measure(ctx context.Context, o options, asJSON bool) (err error) {
 	if o.Binary, err = findBinary(o.Binary); err != nil {
 		return err
 	}
-	results, err := runAll(ctx, o)
+	parts, err := chosen(benchmarks(), o.Names)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return output.JSON(os.Stdout, results)
-	}
-	rows := make([][]string, 0, len(results))
-	for _, r := range results {
-		verdict := "ok"
-		if !r.OK {
-			verdict = "MISSED"
-		}
-		rows = append(rows, []string{r.Name, fmt.Sprintf("%.4g %s", r.Value, r.Unit), fmt.Sprintf("%.4g", r.Baseline), fmt.Sprintf("%.3g", r.Ratio), r.Goal, verdict})
-	}
-	return output.Table(os.Stdout, []string{"NAME", "VALUE", "BASELINE", "RATIO", "GOAL", ""}, rows)
+	o.Report = printer(os.Stdout, asJSON)
+	return runAll(ctx, o, parts)
 }
 
 // findBinary returns the path of the openclawd to measure: the one given, or the first that exists.

@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Contents of the log beside the corpus when answers as of an event are compared, and how often each is requested in a
@@ -24,115 +23,83 @@ const (
 )
 
 // measureAsOf compares answers as of the newest event with those of the live tables, which are the same.
-func (b *bench) measureAsOf(ctx context.Context, big *bigLog) (_ []figure, err error) {
-	if err := b.fillToAsk(ctx, big.db); err != nil {
-		return nil, fmt.Errorf("make tasks: %w", err)
+func (b *bench) measureAsOf(ctx context.Context, h home) error {
+	if err := b.fillToAsk(ctx, h); err != nil {
+		return fmt.Errorf("make tasks: %w", err)
 	}
-	model, err := startModel()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, model.stop()) }()
-	s, err := b.startFlowsOn(ctx, filepath.Join(b.Dir, "replay-home"), big.db, model)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if err := errors.Join(s.sendAll(ctx, asOfFlows), s.ended(ctx, 50*time.Millisecond)); err != nil {
-		return nil, err
-	}
-	var head struct{ Seq int64 }
-	if err := s.read("/api/health", &head); err != nil {
-		return nil, err
-	}
-	if err := s.fed(ctx, int(head.Seq)); err != nil {
-		return nil, err
-	}
-	built, err := s.open(ctx, head.Seq)
-	if err != nil {
-		return nil, err
-	}
-	paths, err := s.pathsToRead()
-	if err != nil {
-		return nil, err
-	}
-	asked, err := s.compare(paths, head.Seq, asOfTimes*b.Rounds)
-	if err != nil {
-		return nil, err
-	}
-	worst := 0
-	var then, live []float64
-	for i, a := range asked {
-		then, live = append(then, a.then...), append(live, a.live...)
-		b.logf("replay: p50 %.2f ms as of, %.2f ms live; p95 %.2f ms as of, %.2f ms live: %s", median(a.then), median(a.live),
-			quantile(a.then, 0.95), quantile(a.live, 0.95), paths[i])
-		if a.ratio() > asked[worst].ratio() {
-			worst = i
+	return b.withFlows(ctx, h, func(s *flowServer) error {
+		if err := errors.Join(s.sendAll(ctx, asOfFlows), s.ended(ctx, 50*time.Millisecond)); err != nil {
+			return err
+		}
+		var head struct{ Seq int64 }
+		if err := s.read("/api/health", &head); err != nil {
+			return err
+		}
+		if err := s.fed(ctx, head.Seq); err != nil {
+			return err
+		}
+		built, err := seconds(func() error {
+			return until(ctx, 200*time.Millisecond, "building a snapshot", func() (bool, error) {
+				return s.ready(fmt.Sprintf("/api/categories?as_of=%d", head.Seq), http.StatusAccepted)
+			})
+		})
+		if err != nil {
+			return err
+		}
+		paths, err := s.pathsToRead()
+		if err != nil {
+			return err
+		}
+		asOf, v := fmt.Sprintf("%s&as_of=%d", newestEvents, head.Seq), values{}
+		if err := b.besidePlain(ctx, s.server, h, asOf, v); err != nil {
+			return err
+		}
+		note := fmt.Sprintf("%d requests, one client, the newest event, whose snapshot was built in %.0f s", restRequests, built)
+		if err := b.report(v.plain("replay.as_of", asOf, note)); err != nil {
+			return err
+		}
+		return b.compareAsOf(s, paths, head.Seq)
+	})
+}
+
+func (b *bench) compareAsOf(s *flowServer, paths []string, seq int64) error {
+	var then, live, worst, best []float64
+	slowest, n := "", asOfTimes*b.Rounds
+	for _, path := range paths {
+		sign := "?"
+		if strings.Contains(path, sign) {
+			sign = "&"
+		}
+		times, err := byTurns(n, s.url+path, fmt.Sprintf("%s%s%sas_of=%d", s.url, path, sign, seq))
+		if err != nil {
+			return err
+		}
+		l, t := times[0], times[1]
+		live, then = append(live, l...), append(then, t...)
+		b.logf("replay: p50 %.2f ms as of, %.2f ms live; p95 %.2f ms as of, %.2f ms live: %s", median(t), median(l), quantile(t, 0.95), quantile(l, 0.95), path)
+		if slowest == "" || median(t)/median(l) > median(worst)/median(best) {
+			slowest, worst, best = path, t, l
 		}
 	}
-	w := asked[worst]
 	note := fmt.Sprintf("GET with as_of=%d over HTTP, the newest event, one client, %d requests each of %d kinds; baseline: the same "+
-		"without as_of from the same process, by turns", head.Seq, len(w.then), len(paths))
-	return []figure{
-		atMost("replay.as_of", quantile(then, 0.95), "ms", quantile(live, 0.95), 1.5,
-			fmt.Sprintf("p95 of all; %s; p50 %.2f and %.2f ms; the snapshot was built in %.0f s", note, median(then), median(live), built)),
-		atMost("replay.as_of.worst", median(w.then), "ms", median(w.live), 1.5,
-			fmt.Sprintf("p50 of %s, for which it differs most; %s", paths[worst], note)),
-	}, nil
+		"without as_of from the same process, by turns", seq, n, len(paths))
+	return b.report(
+		atMost("replay.as_of.live", quantile(then, 0.95), "ms", quantile(live, 0.95), 1.5,
+			fmt.Sprintf("p95 of all; %s; p50 %.2f and %.2f ms", note, median(then), median(live))),
+		atMost("replay.as_of.worst", median(worst), "ms", median(best), 1.5, fmt.Sprintf("p50 of %s, for which it differs most; %s", slowest, note)),
+	)
 }
 
 // fillToAsk stores tasks, because the corpus has none of a configured agent.
-func (b *bench) fillToAsk(ctx context.Context, db string) error {
-	o, err := b.openTaskBench(ctx, filepath.Base(db), teamOf(flowAgents))
-	if err != nil {
-		return err
-	}
-	now := time.Now().UnixMilli()
-	err = o.between(ctx, asOfFinished, now, func(n int) (eventstore.StreamAppend, error) { return waitingTask(n, now+int64(n)) })
-	return errors.Join(err, o.log.Close())
-}
-
-// read decodes an answer.
-func (s *server) read(path string, into any) error {
-	answer, err := http.Get(s.url + path)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %s: %s", path, answer.Status, text)
-	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
-}
-
-// open waits until the snapshot at an event is ready, and returns how many seconds that took.
-func (s *server) open(ctx context.Context, seq int64) (float64, error) {
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	start := time.Now()
-	for {
-		answer, err := http.Get(fmt.Sprintf("%s/api/categories?as_of=%d", s.url, seq))
+func (b *bench) fillToAsk(ctx context.Context, h home) error {
+	return h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) error {
+		o, err := b.tasksOn(log, teamOf(flowAgents))
 		if err != nil {
-			return 0, err
+			return err
 		}
-		answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusOK:
-			return time.Since(start).Seconds(), nil
-		case http.StatusAccepted:
-		default:
-			return 0, fmt.Errorf("as of event %d the server answers %s", seq, answer.Status)
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
+		now := time.Now().UnixMilli()
+		return o.between(ctx, asOfFinished, now, func(n int) (eventstore.StreamAppend, error) { return waitingTask(n, now+int64(n)) })
+	})
 }
 
 // pathsToRead returns the requested paths: lists with and without filters, and single items that exist in the log.
@@ -171,39 +138,4 @@ func (s *server) pathsToRead() ([]string, error) {
 		return nil, errors.New("the log has no work sessions, or no flows")
 	}
 	return paths, nil
-}
-
-// pairedTimes are the times of answers to one request, in ms.
-type pairedTimes struct{ then, live []float64 }
-
-// ratio compares the medians, which are stable over a few hundred requests, whatever else the machine does.
-func (a pairedTimes) ratio() float64 { return median(a.then) / median(a.live) }
-
-// compare requests each path n times either way, alternating, after a warm-up.
-func (s *server) compare(paths []string, seq int64, n int) ([]pairedTimes, error) {
-	const warm = 3
-	asked := make([]pairedTimes, len(paths))
-	for i := range n + warm {
-		for p, path := range paths {
-			sign := "?"
-			if strings.Contains(path, sign) {
-				sign = "&"
-			}
-			ways := []struct {
-				path string
-				into *[]float64
-			}{{path, &asked[p].live}, {fmt.Sprintf("%s%sas_of=%d", path, sign, seq), &asked[p].then}}
-			for w := range ways {
-				way := ways[(w+i)%len(ways)]
-				_, ms, err := s.get(way.path)
-				if err != nil {
-					return nil, err
-				}
-				if i >= warm {
-					*way.into = append(*way.into, ms)
-				}
-			}
-		}
-	}
-	return asked, nil
 }

@@ -4,100 +4,66 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/replay/debugger"
 )
 
-// Steps of one round at one place, each way, how often each is taken, and the limit in ms for one.
+// Steps of one round at one place, each way, and how often each is taken.
 const (
 	stepsEachWay = 100
 	stepPasses   = 3
-	stepLimit    = 50
 )
 
-type steps map[int64][]float64
-
-func (s steps) timed(at int64, do func() error) error {
-	start := time.Now()
-	err := do()
-	s[at] = append(s[at], milliseconds(time.Since(start)))
-	return err
-}
-
-// all returns all times, and own the longest of the fastest at each event: the step's own time, without other load on
-// the machine.
-func (s steps) all() (times []float64, own float64) {
-	for _, of := range s {
-		times, own = append(times, of...), max(own, slices.Min(of))
-	}
-	return times, own
-}
-
-// walk holds the times of steps either way, and of what is shown after them.
-type walk struct{ forward, back, shown steps }
-
 // measureSteps takes steps in the middle of the log and at its end.
-func (b *bench) measureSteps(ctx context.Context, big *bigLog) (_ []figure, err error) {
-	log, err := sqlite.Open(ctx, sqlite.Options{Path: big.db, ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	head, err := log.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	w := walk{steps{}, steps{}, steps{}}
-	for round := range b.Rounds {
-		for _, at := range []int64{head.Seq / 2, head.Seq} {
-			if err := b.stepAround(ctx, log, at, &w); err != nil {
-				return nil, err
+func (b *bench) measureSteps(ctx context.Context, h home) error {
+	return h.reading(ctx, func(log *sqlite.DB) error {
+		return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {
+			for _, at := range []int{b.Events / 2, b.Events} {
+				if err := b.stepAround(ctx, log, int64(at), v); err != nil {
+					return err
+				}
 			}
-			b.logf("replay round %d: took steps at event %d", round+1, at)
-		}
-	}
-	result := func(name, what string, s steps) figure {
-		times, own := s.all()
-		return within(name, quantile(times, 1), "ms", stepLimit, fmt.Sprintf("the longest of %d, p50 %.2f ms, p95 %.2f ms, %.2f ms if each is at "+
-			"its fastest: %s; %d steps each way in the middle and at the end of a log of %d events, each taken %d times",
-			len(times), median(times), quantile(times, 0.95), own, what, stepsEachWay, head.Seq, stepPasses*b.Rounds))
-	}
-	return []figure{
-		result("replay.step.forward", "a step forward, with the journal to undo it", w.forward),
-		result("replay.step.back", "a step back", w.back),
-		result("replay.step.show", "what is shown after a step either way: the event, its causes and effects, rows changed", w.shown),
-	}, nil
+			return nil
+		}, func(v values) (list []figure) {
+			for _, of := range [][2]string{{"forward", "a step forward, with the journal to undo it"}, {"back", "a step back"},
+				{"show", "what is shown after a step either way: the event, its causes and effects, rows changed"}} {
+				times := v[of[0]]
+				list = append(list, within("replay.step."+of[0], quantile(times, 1), "ms", 17, fmt.Sprintf("the longest of %d, p50 %.2f ms, p95 %.2f ms: %s; "+
+					"in the middle and at the end of a log of %d events", len(times), median(times), quantile(times, 0.95), of[1], b.Events)))
+			}
+			return list
+		})
+	})
 }
 
 // stepAround goes to an event, and takes steps back from there and forward again, several times.
-func (b *bench) stepAround(ctx context.Context, log *sqlite.DB, at int64, w *walk) (err error) {
+func (b *bench) stepAround(ctx context.Context, log *sqlite.DB, at int64, v values) (err error) {
 	m := debugger.New(debugger.Options{Log: log, Dir: b.Dir, Rules: coordination.RulesV2})
 	defer func() { err = errors.Join(err, m.Close()) }()
 	if err := m.Goto(ctx, at, nil); err != nil {
 		return err
 	}
-	take := func(times steps, do func() error) error {
-		if err := times.timed(m.At(), do); err != nil {
-			return err
-		}
-		return w.shown.timed(m.At(), func() error {
-			_, err := m.Show(ctx)
-			return err
-		})
+	take := func(name string, do func() error) error {
+		took, err := seconds(do)
+		v.add(name, took*1000)
+		return err
 	}
-	count := min(stepsEachWay, at-1)
+	show := func() error {
+		_, err := m.Show(ctx)
+		return err
+	}
 	for range stepPasses {
-		for range count {
-			if err := take(w.back, func() error { return m.Back(ctx, nil) }); err != nil {
+		for i := range 2 * stepsEachWay {
+			name, step := "back", func() error { return m.Back(ctx, nil) }
+			if i >= stepsEachWay {
+				name, step = "forward", func() error { return m.Forward(ctx) }
+			}
+			if err := take(name, step); err != nil {
 				return err
 			}
-		}
-		for range count {
-			if err := take(w.forward, func() error { return m.Forward(ctx) }); err != nil {
+			if err := take("show", show); err != nil {
 				return err
 			}
 		}

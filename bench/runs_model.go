@@ -1,10 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,8 +25,6 @@ const ownWords = 4
 // model is an OpenAI-compatible server that always gives nearly the same answer.
 type model struct {
 	url     string
-	server  *http.Server
-	ended   chan error
 	time    atomic.Int64 // ns per answer
 	answers atomic.Int64
 	spent   atomic.Int64 // ns spent on requests since took was called
@@ -34,24 +32,17 @@ type model struct {
 	barrier chan struct{} // that answers wait for; nil: none
 }
 
-func startModel() (*model, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// withModel calls do with a model in this process.
+func withModel(ctx context.Context, do func(*model) error) error {
+	m := &model{}
+	address, stop, err := listen(ctx, m, noService)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &model{url: "http://" + listener.Addr().String() + "/v1", ended: make(chan error, 1)}
-	m.server = &http.Server{Handler: m, ReadHeaderTimeout: 10 * time.Second}
-	go func() { m.ended <- m.server.Serve(listener) }()
-	return m, nil
-}
-
-func (m *model) stop() error {
+	m.url = "http://" + address + "/v1"
+	err = do(m)
 	m.release()
-	err := m.server.Close()
-	if ended := <-m.ended; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
+	return errors.Join(err, stop())
 }
 
 func (m *model) think(d time.Duration) { m.time.Store(int64(d)) }

@@ -1,21 +1,23 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
 // wait lets many messages wait while the model is blocked, measures their cost, and then has them all answered.
-func (s *runsServer) wait(ctx context.Context, f *runsFigures) error {
+func (s *runsServer) wait(ctx context.Context, queued int, v values) error {
 	for session := range runsHomes { // excludes the cost of the sessions
 		if err := s.run(ctx, session, session); err != nil {
 			return err
@@ -27,106 +29,86 @@ func (s *runsServer) wait(ctx context.Context, f *runsFigures) error {
 	if err := s.send(ctx, runsLanes); err != nil { // excludes the cost of running messages
 		return err
 	}
-	before, err := s.runtime(ctx)
+	if err := s.costOf(v, queued, func() error { return s.send(ctx, queued) }); err != nil {
+		return err
+	}
+	took, err := seconds(func() error {
+		s.model.release()
+		return until(ctx, 50*time.Millisecond, "the end of all runs", s.drained(ctx))
+	})
+	v.add("drained", float64(queued)/took)
+	return err
+}
+
+// costOf measures what it costs the server that so many things wait, and how fast it takes them.
+func (s *server) costOf(v values, n int, take func() error) error {
+	const goroutines, heap = "go_goroutines", "go_gc_heap_live_bytes"
+	before, err := s.metrics(goroutines, heap)
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	if err := s.send(ctx, s.n.queued); err != nil {
-		return err
-	}
-	f.queue = float64(s.n.queued) / time.Since(start).Seconds()
-	after, err := s.runtime(ctx)
+	took, err := seconds(take)
 	if err != nil {
 		return err
 	}
-	f.goroutines, f.heap = after.goroutines-before.goroutines, (after.heap-before.heap)/1e6
-	start = time.Now()
-	s.model.release()
-	if err := s.drained(ctx); err != nil {
+	after, err := s.metrics(goroutines, heap)
+	if err != nil {
 		return err
 	}
-	f.drain = float64(s.n.queued) / time.Since(start).Seconds()
+	v.add("taken", float64(n)/took)
+	v.add("goroutines", after[0]-before[0])
+	v.add("heap MB", (after[1]-before[1])/1e6)
 	return nil
 }
 
 // send submits n messages, over all sessions in turn, without waiting for answers.
 func (s *runsServer) send(ctx context.Context, n int) error {
 	const senders = 32
-	from := s.asked
-	errs := make([]error, senders)
-	var wg sync.WaitGroup
-	for sender := range senders {
-		wg.Go(func() {
-			for i := from + sender; i < from+n && errs[sender] == nil; i += senders {
-				_, errs[sender] = s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(i % runsHomes), "message": fmt.Sprintf("message %d", i),
-					"idempotencyKey": fmt.Sprintf("waits-%d", i)})
-			}
-		})
-	}
-	wg.Wait()
+	err := spread(senders, s.asked, n, func(i int) error { return s.chat(ctx, i%runsHomes, fmt.Sprintf("waits-%d", i)) })
 	s.asked += n
-	return errors.Join(errs...)
+	return err
 }
 
-// drained waits until every requested run has ended well.
-func (s *runsServer) drained(ctx context.Context) error {
-	const (
-		look     = 50 * time.Millisecond
-		patience = 5 * time.Minute
-	)
-	ctx, stop := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all of %d runs have ended within %s", s.asked, patience))
-	defer stop()
-	again := time.NewTicker(look)
-	defer again.Stop()
-	for {
-		counts, err := countRuns(ctx, s.db)
-		if err != nil {
-			return err
+// chat sends a message, whose run has this id, and waits until it is taken.
+func (s *runsServer) chat(ctx context.Context, session int, id string) error {
+	_, err := s.client.Call(ctx, "chat.send", map[string]any{"sessionKey": runsKey(session), "message": "message " + id, "idempotencyKey": id})
+	return err
+}
+
+// drained reports whether every requested run has ended well.
+func (s *runsServer) drained(ctx context.Context) func() (bool, error) {
+	return func() (bool, error) {
+		var counts map[run.State]int64
+		err := s.home.reading(ctx, func(log *sqlite.DB) error {
+			return log.View(ctx, func(tx *sql.Tx) (err error) {
+				counts, err = runs.Count(ctx, tx)
+				return err
+			})
+		})
+		over := counts[run.Queued]+counts[run.Running] == 0
+		if err == nil && over && counts[run.OK] != int64(s.asked) {
+			err = fmt.Errorf("%d runs were requested, and they ended as %v", s.asked, counts)
 		}
-		switch open := counts[run.Queued] + counts[run.Running]; {
-		case open == 0 && counts[run.OK] == int64(s.asked):
-			return nil
-		case open == 0:
-			return fmt.Errorf("%d runs were requested, and they ended as %v", s.asked, counts)
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return over, err
 	}
 }
 
-type runtimeFigures struct {
-	goroutines float64
-	heap       float64 // live bytes after the newest collection
-}
-
-func (s *runsServer) runtime(ctx context.Context) (f runtimeFigures, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/metrics", http.NoBody)
+// metrics returns what GET /metrics says under some names.
+func (s *server) metrics(names ...string) (numbers []float64, err error) {
+	answer, err := http.Get(s.url + "/metrics")
 	if err != nil {
-		return f, err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return f, err
+		return nil, err
 	}
 	defer answer.Body.Close()
-	found := 0
-	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		into := map[string]*float64{"go_goroutines": &f.goroutines, "go_gc_heap_live_bytes": &f.heap}[name]
-		if into == nil {
-			continue
+	text, err := io.ReadAll(answer.Body)
+	for _, name := range names {
+		_, rest, found := strings.Cut("\n"+string(text), "\n"+name+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		number, bad := strconv.ParseFloat(value, 64)
+		if !found || bad != nil {
+			return nil, errors.Join(fmt.Errorf("the server's metrics have no number %s", name), err)
 		}
-		if *into, err = strconv.ParseFloat(value, 64); err != nil {
-			return f, fmt.Errorf("metric %s: %w", name, err)
-		}
-		found++
+		numbers = append(numbers, number)
 	}
-	if found != 2 {
-		return f, errors.New("the server's metrics lack its goroutines or its heap")
-	}
-	return f, nil
+	return numbers, err
 }

@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/url"
-	"path/filepath"
-	"time"
+	"os"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
 
@@ -30,94 +32,75 @@ var searches = []string{
 	"q=조사&agent=ruda,seum", "q=서버 로그&type=a2a.send", "q=인프라 알림&role=conversation.main&limit=100", "q=benchmark&role=orchestration.task", "q=a2a",
 }
 
-func runSearch(ctx context.Context, b *bench) ([]figure, error) {
-	sized := *b
-	sized.Events = min(b.Events, searchedEvents)
-	log, err := sized.buildLog(ctx, "search", sized.Events)
+func runSearch(ctx context.Context, b *bench) error {
+	events := min(b.Events, searchedEvents)
+	h, err := b.filled(ctx, events)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var rates []float64
-	for round := range b.Rounds {
-		rate, err := sized.feed(ctx, log.db, round == b.Rounds-1)
+	return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+		file := database.SearchFile(h.db())
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		rate, err := feed(ctx, h, file)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		rates = append(rates, rate)
-		b.logf("search round %d: fed %.0f events/s", round+1, rate)
-	}
-	var p95s, medians, sessionP95s, worst []float64
-	for round := range b.Rounds {
-		s, err := b.startServer(ctx, log.db)
-		if err != nil {
-			return nil, err
+		v.add("fed", rate)
+		return b.serving(ctx, h, func(s *server) error {
+			if err := s.fed(ctx, int64(events)); err != nil {
+				return err
+			}
+			times, err := s.search("/api/events/search", uint64(round))
+			if err != nil {
+				return err
+			}
+			sessions, err := s.search("/api/work-sessions/search", uint64(round))
+			v.add("p50", median(times))
+			v.add("p95", quantile(times, 0.95))
+			v.add("longest", quantile(times, 1))
+			v.add("sessions p95", quantile(sessions, 0.95))
+			return err
+		}, following)
+	}, func(v values) []figure {
+		size := fmt.Sprintf("%d events of %d bytes; ", events, dataBytes)
+		note := size + fmt.Sprintf("%d requests a round over HTTP, %d different questions, hits counted up to 10,000; %s", searchRequests, len(searches), b.medians())
+		return []figure{
+			within("search.p95", v.mid("p95"), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
+			within("search.sessions.p95", v.mid("sessions p95"), "ms", 80, "the same questions for work sessions; "+note),
+			reaches("search.feed", v.mid("fed"), "events/s", 9_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
 		}
-		if _, _, err := s.get(fmt.Sprintf("/api/events/search?q=x&min_seq=%d", sized.Events)); err != nil {
-			return nil, err
-		}
-		times, err := s.search("/api/events/search", uint64(round))
-		if err != nil {
-			return nil, err
-		}
-		sessions, err := s.search("/api/work-sessions/search", uint64(round))
-		if err != nil {
-			return nil, err
-		}
-		if err := s.stop(); err != nil {
-			return nil, err
-		}
-		p95s, medians = append(p95s, quantile(times, 0.95)), append(medians, median(times))
-		worst, sessionP95s = append(worst, quantile(times, 1)), append(sessionP95s, quantile(sessions, 0.95))
-		b.logf("search round %d: p95 %.1f ms, work sessions %.1f ms", round+1, p95s[round], sessionP95s[round])
-	}
-	note := fmt.Sprintf("%d events of %d bytes; %d requests a round over HTTP, %d different questions, hits counted up to 10,000; median of %d rounds",
-		sized.Events, dataBytes, searchRequests, len(searches), b.Rounds)
-	return []figure{
-		within("search.p95", median(p95s), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", median(medians), median(worst), note)),
-		within("search.sessions.p95", median(sessionP95s), "ms", 80, "the same questions for work sessions; "+note),
-		atLeast("search.feed", median(rates), "events/s", 1, 5_000, "into an empty search file, with nothing else to do; "+
-			fmt.Sprintf("%d events of %d bytes, median of %d rounds", sized.Events, dataBytes, b.Rounds)),
-	}, nil
+	})
 }
 
-// feed builds the search file of a log, and returns the events per second. keep leaves it where a server looks for it.
-func (b *bench) feed(ctx context.Context, path string, keep bool) (rate float64, err error) {
-	db, _, err := openLog(ctx, path)
-	if err != nil {
-		return 0, err
-	}
-	defer db.Close()
-	target := db.Path() + "-search.db"
-	if !keep {
-		target = filepath.Join(b.Dir, "search-scratch.db")
-	}
-	file, err := sqlite.OpenSide(ctx, target, false)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	index, err := search.Open(ctx, search.Options{Log: db, File: file, Rules: coordination.RulesV2})
-	if err != nil {
-		return 0, err
-	}
-	head, err := db.Head(ctx)
-	if err != nil {
-		return 0, err
-	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	start := time.Now()
-	go func() { ended <- index.Run(running) }()
-	err = index.Wait(ctx, head.Seq)
-	took := time.Since(start)
-	stop()
-	if runErr := <-ended; err == nil {
-		err = runErr
-	}
-	if err == nil && !keep {
-		err = file.Reset(ctx, func(*sql.Tx) error { return nil }) // the next round begins with an empty one
-	}
-	return float64(head.Seq) / took.Seconds(), err
+// feed builds the search file of a home's log, and returns the events per second.
+func feed(ctx context.Context, h home, path string) (rate float64, err error) {
+	err = h.with(ctx, func(log *sqlite.DB, _ *projections.Engine) (err error) {
+		file, err := sqlite.OpenSide(ctx, path, false)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		index, err := search.Open(ctx, search.Options{Log: log, File: file, Rules: coordination.RulesV2})
+		if err != nil {
+			return err
+		}
+		head, err := log.Head(ctx)
+		if err != nil {
+			return err
+		}
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		took, err := seconds(func() error {
+			go func() { ended <- index.Run(running) }()
+			return index.Wait(ctx, head.Seq)
+		})
+		stop()
+		rate = float64(head.Seq) / took
+		return errors.Join(err, <-ended)
+	})
+	return rate, err
 }
 
 // search sends searches in random order and returns the times of the answers in ms.

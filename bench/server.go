@@ -3,251 +3,187 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pronto-lab/openclawd/gateway/client"
 )
 
-// Requests of the benchmarks that talk to a server.
-const (
-	restRequests   = 200
-	memoryRequests = 10_000
-)
-
-// server is openclawd serve as a process of its own, over an existing log.
+// server is openclawd serve as a process of its own.
 type server struct {
-	cmd     *exec.Cmd
-	url     string
-	gateway string        // its URL; "" if it has no gateway
-	first   time.Duration // from the start of the process to the first answer
+	cmd    *exec.Cmd
+	url    string
+	socket string         // URL of its gateway, with client
+	client *client.Client // nil unless it was started with withGateway
+	first  time.Duration  // from the start of the process to the first answer
+	hello  time.Duration  // and until client was connected
 }
 
-// startServer starts the binary on a database, with further flags if given, and waits for its first answer.
-func (b *bench) startServer(ctx context.Context, db string, flags ...string) (*server, error) {
-	home := filepath.Join(b.Dir, "empty-home")
-	gateway := slices.Contains(flags, "--gateway")
-	flags = append([]string{"serve", "--db", db, "--state-dir", home, "--api", "127.0.0.1:0", "--gateway", "off", "--log-level", "error"}, flags...)
-	cmd := exec.CommandContext(ctx, b.Binary, flags...)
-	cmd.Stderr = b.Log
-	out, err := cmd.StdoutPipe()
+// Flags of servers.
+const (
+	following   = "--follow"
+	withGateway = "--gateway=127.0.0.1:0"
+)
+
+// serving runs a server on a home, calls do once it answers, and stops it.
+func (b *bench) serving(ctx context.Context, h home, do func(*server) error, flags ...string) error {
+	s, err := b.startServer(ctx, h, flags...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.stop())
+}
+
+// startServer starts the binary on a home and waits for its first answer.
+func (b *bench) startServer(ctx context.Context, h home, flags ...string) (*server, error) {
+	s := &server{cmd: exec.CommandContext(ctx, b.Binary,
+		append([]string{"serve", "--state-dir", string(h), "--api", "127.0.0.1:0", "--gateway", "off", "--log-level", "error"}, flags...)...)}
+	s.cmd.Stderr = b.Log
+	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{cmd: cmd}
+	gateway := slices.Contains(flags, withGateway)
 	lines := bufio.NewScanner(out)
-	for (s.url == "" || gateway && s.gateway == "") && lines.Scan() {
+	for (s.url == "" || gateway && s.socket == "") && lines.Scan() {
 		if address, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			s.url = address
 		}
 		if address, ok := strings.CutPrefix(lines.Text(), "gateway on "); ok {
-			s.gateway = address
+			s.socket = address
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	if s.url == "" || gateway && s.gateway == "" {
-		return nil, errors.Join(fmt.Errorf("%s serve did not say where it listens", b.Binary), cmd.Wait())
+	if s.url == "" || gateway && s.socket == "" {
+		return nil, errors.Join(fmt.Errorf("%s serve did not say where it listens", b.Binary), s.cmd.Wait())
 	}
-	if _, _, err := s.get("/api/work-sessions?limit=1&include=summary"); err != nil {
-		return nil, err
+	if _, _, err = s.get("/api/work-sessions?limit=1&include=summary"); err == nil {
+		s.first = time.Since(start)
+		if gateway {
+			s.client, err = client.Dial(ctx, s.socket, client.Options{Token: gatewayToken})
+			s.hello = time.Since(start)
+		}
 	}
-	s.first = time.Since(start)
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
 	return s, nil
 }
 
-// fed waits until the search file has reached the end of a log, so that feeding it does not disturb the
-// measurement. The server lets requests for events that are not fed yet wait, and then refuses them.
-func (s *server) fed(ctx context.Context, events int) error {
-	for ctx.Err() == nil {
-		answer, err := http.Get(fmt.Sprintf("%s/api/events/search?q=a2a&limit=1&min_seq=%d", s.url, events))
-		if err != nil {
-			return err
-		}
-		answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusOK:
-			return nil
-		case http.StatusServiceUnavailable:
-		default:
-			return fmt.Errorf("search answers %s", answer.Status)
-		}
+func (s *server) stop() error {
+	var left error
+	if s.client != nil {
+		left = s.client.Close()
 	}
-	return ctx.Err()
+	return errors.Join(left, s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait())
 }
 
-func (s *server) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
+// fed waits until the search file has reached an event, so that feeding it does not disturb the measurement. The
+// server lets requests for events that are not fed yet wait, and then refuses them.
+func (s *server) fed(ctx context.Context, seq int64) error {
+	return until(ctx, time.Millisecond, "feeding the search file", func() (bool, error) {
+		return s.ready(fmt.Sprintf("/api/events/search?q=a2a&limit=1&min_seq=%d", seq), http.StatusServiceUnavailable)
+	})
+}
+
+// ready reports whether the answer to a path is there; until then it has another status.
+func (s *server) ready(path string, notYet int) (bool, error) {
+	answer, err := http.Get(s.url + path)
+	if err != nil {
+		return false, err
 	}
-	return s.cmd.Wait()
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != notYet {
+		return false, fmt.Errorf("GET %s: %s", path, answer.Status)
+	}
+	return answer.StatusCode == http.StatusOK, nil
 }
 
 // get requests a path and returns the size of the answer and the time it took in ms.
-func (s *server) get(path string) (bytes int64, ms float64, err error) {
+func (s *server) get(path string) (bytes int64, ms float64, err error) { return get(s.url + path) }
+
+func get(url string) (bytes int64, ms float64, err error) {
 	start := time.Now()
-	answer, err := http.Get(s.url + path)
+	answer, err := http.Get(url)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer answer.Body.Close()
 	bytes, err = io.Copy(io.Discard, answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %s", path, answer.Status)
+		err = fmt.Errorf("GET %s: %s", url, answer.Status)
 	}
-	return bytes, float64(time.Since(start).Microseconds()) / 1000, err
+	return bytes, milliseconds(time.Since(start)), err
 }
 
-func (s *server) ask(paths []string, n int) error {
-	const askers = 8
-	errs := make(chan error, askers)
-	for a := range askers {
-		go func() {
-			for i := a; i < n; i += askers {
-				if _, _, err := s.get(paths[i%len(paths)]); err != nil {
-					errs <- err
-					return
-				}
-			}
-			errs <- nil
-		}()
-	}
-	var err error
-	for range askers {
-		err = errors.Join(err, <-errs)
-	}
-	return err
-}
-
-// p95 sends n requests, after a few that warm the cache.
-func (s *server) p95(path string, n int) (ms float64, bytes int64, err error) {
-	var times []float64
-	for i := range n + 5 {
-		size, t, err := s.get(path)
-		if err != nil {
-			return 0, 0, err
-		}
-		if i >= 5 {
-			times = append(times, t)
-		}
-		bytes = size
-	}
-	return quantile(times, 0.95), bytes, nil
-}
-
-func runREST(ctx context.Context, b *bench) ([]figure, error) {
-	small, err := b.buildLog(ctx, "small-rest", smallLog)
+// read decodes an answer.
+func (s *server) read(path string, into any) error {
+	answer, err := http.Get(s.url + path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	big, err := b.bigLog(ctx)
-	if err != nil {
-		return nil, err
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", path, answer.Status)
 	}
-	const sessions = "/api/work-sessions?role=conversation.main&limit=20"
-	var full, summary, events, smallEvents []float64
-	var size int64
-	for range b.Rounds {
-		s, err := b.startServer(ctx, big.db)
-		if err == nil {
-			err = s.fed(ctx, b.Events)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range []struct {
-			path string
-			into *[]float64
-		}{{sessions + "&include=summary", &summary}, {"/api/events?limit=100", &events}, {sessions, &full}} {
-			ms, bytes, err := s.p95(q.path, restRequests)
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// call calls a method of the gateway, and decodes the last answer into answer unless that is nil.
+func (s *server) call(ctx context.Context, method string, params, answer any) error {
+	payload, err := s.client.CallFinal(ctx, method, params, nil)
+	if err != nil || answer == nil {
+		return err
+	}
+	return json.Unmarshal(payload, answer)
+}
+
+// byTurns requests URLs n times each, one after the other, and returns the times in ms of each. The first requests are
+// not counted.
+func byTurns(n int, urls ...string) ([][]float64, error) {
+	const warm = 5
+	times := make([][]float64, len(urls))
+	for i := range n + warm {
+		for j := range urls {
+			at := (i + j) % len(urls)
+			_, ms, err := get(urls[at])
 			if err != nil {
 				return nil, err
 			}
-			*q.into = append(*q.into, ms)
-			size = bytes
-		}
-		if err := s.stop(); err != nil {
-			return nil, err
-		}
-		if s, err = b.startServer(ctx, small.db); err != nil {
-			return nil, err
-		}
-		ms, _, err := s.p95("/api/events?limit=100", restRequests)
-		if err != nil {
-			return nil, err
-		}
-		smallEvents = append(smallEvents, ms)
-		if err := s.stop(); err != nil {
-			return nil, err
+			if i >= warm {
+				times[at] = append(times[at], ms)
+			}
 		}
 	}
-	note := fmt.Sprintf("p95 of %d requests, one client, %d events, median of %d rounds", restRequests, b.Events, b.Rounds)
-	return []figure{
-		within("rest.sessions.full", median(full), "ms", 100, fmt.Sprintf("GET %s, %d KB; %s", sessions, size/1024, note)),
-		within("rest.sessions.summary", median(summary), "ms", 50, fmt.Sprintf("GET %s&include=summary; %s", sessions, note)),
-		atMost("rest.events", median(events), "ms", median(smallEvents), 2, fmt.Sprintf("GET /api/events?limit=100; baseline: the same at %d events; %s", smallLog, note)),
-	}, nil
+	return times, nil
 }
 
-func runMemory(ctx context.Context, b *bench) ([]figure, error) {
-	big, err := b.bigLog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var resident, first []float64
-	paths := []string{
-		"/api/work-sessions?role=conversation.main&limit=20", "/api/events?limit=100", "/api/work-sessions?limit=20&include=summary",
-		"/api/events?role=delegation.subagent&limit=50", "/api/health", "/api/categories",
-		"/api/work-sessions?viewCategory=infra_ops&limit=10", "/api/events?since=" + url.QueryEscape(time.Now().Add(-time.Hour).Format(time.RFC3339)),
-	}
-	for round := range b.Rounds {
-		s, err := b.startServer(ctx, big.db)
-		if err != nil {
-			return nil, err
-		}
-		first = append(first, float64(s.first.Microseconds())/1000)
-		if err := s.ask(paths, memoryRequests); err != nil {
-			return nil, err
-		}
-		rss, err := residentMB(s.cmd.Process.Pid)
-		if err != nil {
-			return nil, err
-		}
-		resident = append(resident, rss)
-		b.logf("memory round %d: %.0f MB, first answer after %.0f ms", round+1, rss, first[round])
-		if err := s.stop(); err != nil {
-			return nil, err
-		}
-	}
-	return []figure{
-		within("memory.rss", median(resident), "MB", 150, fmt.Sprintf("resident set of serve over %d events after %d mixed requests, median of %d rounds", b.Events, memoryRequests, b.Rounds)),
-		within("start.first_answer", median(first), "ms", 300, fmt.Sprintf("from the start of the process to the first answer, %d events, median of %d rounds", b.Events, b.Rounds)),
-	}, nil
-}
-
-// residentMB reads a process's resident set from /proc.
-func residentMB(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// rss returns the server's resident set in MB, from /proc.
+func (s *server) rss() (float64, error) {
+	name := fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)
+	status, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+			kb, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 			return kb / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("no resident set in the status of process %d", pid)
+	return 0, fmt.Errorf("%s has no resident set", name)
 }

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,122 +29,72 @@ const (
 	listAgents = 10  // of these tasks
 )
 
-type tasksSizes struct {
-	each     int // updates of each client in each part
-	finished int // tasks beside those that a list shows
-	lists    int
-}
-
-// tasksSizes are small unless the big log is large: a small run only shows that the benchmark works.
-func (b *bench) tasksSizes() tasksSizes {
-	const whole = 100_000 // events
-	if b.Events < whole {
-		return tasksSizes{each: 20, finished: 2_000, lists: 40}
-	}
-	return tasksSizes{each: 100, finished: 100_000, lists: 300}
-}
-
 // runTasks measures what agents do with their tasks, through the task tools.
-func runTasks(ctx context.Context, b *bench) ([]figure, error) {
-	updates, err := b.measureUpdates(ctx)
-	if err != nil {
-		return nil, err
+func runTasks(ctx context.Context, b *bench) error {
+	if err := b.measureUpdates(ctx); err != nil {
+		return err
 	}
-	list, err := b.measureLists(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return []figure{updates, list}, nil
+	return b.measureLists(ctx)
 }
 
-// measureUpdates compares task updates with plain appends of as many clients. Of all parts it takes the one with
-// the median ratio: other load on the machine affects both rates of a part.
-func (b *bench) measureUpdates(ctx context.Context) (figure, error) {
-	var parts []updatePart
-	var size float64
-	for round := range b.Rounds {
-		more, bytes, err := b.updatesOf(ctx, round)
-		if err != nil {
-			return figure{}, err
-		}
-		parts, size = append(parts, more...), bytes
-		b.logf("tasks round %d: %.0f", round+1, more)
-	}
-	slices.SortFunc(parts, func(x, y updatePart) int { return cmp.Compare(x.updated/x.plain, y.updated/y.plain) })
-	mid := parts[len(parts)/2]
-	return atLeast("tasks.update", mid.updated, "events/s", mid.plain, 0.35, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
-		"with a task of %d steps each, task_update with one step action, each call under an id of its own, %.0f-byte events; baseline: plain appends "+
-		"of as many clients, %d-byte events; %d calls of each client by turns, the median of %d ratios", clients, taskSteps, size, dataBytes,
-		b.tasksSizes().each, len(parts))), nil
-}
-
-type updatePart struct{ updated, plain float64 }
-
-// updatesOf is one round; it also returns the bytes of an update's event.
-func (b *bench) updatesOf(ctx context.Context, round int) (parts []updatePart, size float64, err error) {
-	o, err := b.openTaskBench(ctx, fmt.Sprintf("tasks-%d.db", round), teamOf(clients))
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, o.log.Close()) }()
-	log, _, err := openLog(ctx, filepath.Join(b.Dir, fmt.Sprintf("tasks-plain-%d.db", round)))
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	if err := o.begin(ctx); err != nil {
-		return nil, 0, err
-	}
-	each := b.tasksSizes().each
-	for i := range taskParts {
-		updated, err := o.update(ctx, each)
-		if err != nil {
-			return nil, 0, err
-		}
-		plain, _, err := drive(clients, each, uint64(round*taskParts+i), func(a eventstore.StreamAppend) error {
-			_, err := log.Append(ctx, a)
-			return err
+// measureUpdates compares task updates with as many bytes of as many clients in a bare table.
+func (b *bench) measureUpdates(ctx context.Context) error {
+	each, size := b.of(20, 100), 0
+	return b.rounds(ctx, func(ctx context.Context, round int, v values) error {
+		return b.withTasks(ctx, teamOf(clients), func(o *taskBench) error {
+			return b.withTable(func(t *table) (err error) {
+				if size, err = o.begin(ctx); err != nil {
+					return err
+				}
+				for range taskParts {
+					if err := o.besideBare(ctx, t, each, size, "updated", o.update, v); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		})
-		if err != nil {
-			return nil, 0, err
-		}
-		parts = append(parts, updatePart{updated, plain})
+	}, func(v values) []figure {
+		updated, bare := v.pair("updated", "bare")
+		return []figure{atLeast("tasks.update", updated, "events/s", bare, 0.07, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
+			"with a task of %d steps each, task_update with one step action, each call under an id of its own; baseline: group commit of as many events "+
+			"of %d bytes of as many clients into the bare table; %d calls of each client by turns, the median of %d ratios", clients, taskSteps, size,
+			each, len(v["bare"])))}
+	})
+}
+
+// besideBare adds the rate of updates, and that of as many events of the same size in a bare table.
+func (o *taskBench) besideBare(ctx context.Context, t *table, each, size int, name string, update func(context.Context, int) (float64, error), v values) error {
+	updated, err := update(ctx, each)
+	if err != nil {
+		return err
 	}
-	size, err = o.eventSize(ctx)
-	return parts, size, err
+	grouped, stop := t.grouped()
+	defer stop()
+	bare, _, err := drive(len(o.team.Agents), each, uint64(len(v["bare"])), ofSize(size, grouped))
+	v.add(name, updated)
+	v.add("bare", bare)
+	return err
 }
 
 // measureLists compares lists of all open tasks in a log that has nothing else with those in one that has many
 // finished tasks as well.
-func (b *bench) measureLists(ctx context.Context) (_ figure, err error) {
-	n := b.tasksSizes()
-	alone, err := b.openTaskBench(ctx, "tasks-alone.db", teamOf(clients))
+func (b *bench) measureLists(ctx context.Context) error {
+	finished, lists := b.of(2_000, 100_000), b.of(40, 300)
+	v := values{}
+	err := b.withTasks(ctx, teamOf(clients), func(alone *taskBench) error {
+		return b.withTasks(ctx, teamOf(clients), func(beside *taskBench) error {
+			if err := errors.Join(alone.fill(ctx, 0), beside.fill(ctx, finished)); err != nil {
+				return err
+			}
+			return v.byTurns(lists, "without", func() error { return alone.list(ctx) }, "with", func() error { return beside.list(ctx) })
+		})
+	})
 	if err != nil {
-		return figure{}, err
+		return err
 	}
-	defer func() { err = errors.Join(err, alone.log.Close()) }()
-	beside, err := b.openTaskBench(ctx, "tasks-beside.db", teamOf(clients))
-	if err != nil {
-		return figure{}, err
-	}
-	defer func() { err = errors.Join(err, beside.log.Close()) }()
-	if err := errors.Join(alone.fill(ctx, 0), beside.fill(ctx, n.finished)); err != nil {
-		return figure{}, err
-	}
-	var without, with []float64
-	for range n.lists {
-		one, err := seconds(func() error { return alone.list(ctx) })
-		if err != nil {
-			return figure{}, err
-		}
-		other, err := seconds(func() error { return beside.list(ctx) })
-		if err != nil {
-			return figure{}, err
-		}
-		without, with = append(without, one*1000), append(with, other*1000)
-	}
-	return atMost("tasks.list", median(with), "ms", median(without), 2, fmt.Sprintf("task_list, scope all, %d open tasks of %d agents and %d finished "+
-		"ones; baseline: without these; by turns, median of %d", openTasks, listAgents, n.finished, n.lists)), nil
+	return b.report(atMost("tasks.list", v.mid("with"), "ms", v.mid("without"), 2, fmt.Sprintf("task_list, scope all, %d open tasks of %d agents and %d "+
+		"finished ones; baseline: without these; by turns, median of %d", openTasks, listAgents, finished, lists)))
 }
 
 // taskBench is a log with the task tools, and agents that use them.
@@ -171,21 +117,25 @@ func teamOf(agents int) *config.Config {
 	return c
 }
 
-func (b *bench) openTaskBench(ctx context.Context, name string, team *config.Config) (*taskBench, error) {
-	log, _, err := openLog(ctx, filepath.Join(b.Dir, name))
-	if err != nil {
-		return nil, err
-	}
-	o := &taskBench{log: log, team: team, logger: slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+// withTasks calls do with the tools of a team, on a log of their own.
+func (b *bench) withTasks(ctx context.Context, team *config.Config, do func(*taskBench) error) error {
+	return b.withLog(ctx, func(log *sqlite.DB) error {
+		o, err := b.tasksOn(log, team)
+		if err != nil {
+			return err
+		}
+		return do(o)
+	})
+}
+
+func (b *bench) tasksOn(log *sqlite.DB, team *config.Config) (o *taskBench, err error) {
+	o = &taskBench{log: log, team: team, logger: slog.New(slog.NewTextHandler(b.Log, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 	o.tasks = tasktools.New(tasktools.Options{
 		Log: log, Now: time.Now, NewID: uuid.NewString,
 		NewTaskID: func() string { return taskID(o.taskIDs.Add(1)) },
 	})
 	o.tools, err = tools.New(tools.Options{Config: o.inForce, Logger: o.logger, Guard: o.tasks.Guard, Tools: o.tasks.Tools()})
-	if err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return o, nil
+	return o, err
 }
 
 func (o *taskBench) inForce() *config.Config { return o.team }
@@ -210,7 +160,8 @@ func (o *taskBench) call(ctx context.Context, agent int, name string, args, answ
 	return json.Unmarshal(out.Details, answer)
 }
 
-func (o *taskBench) begin(ctx context.Context) error {
+// begin starts a task for each agent and updates it once; it returns the bytes of an update's event.
+func (o *taskBench) begin(ctx context.Context) (size int, err error) {
 	steps := make([]map[string]any, taskSteps)
 	for i := range steps {
 		steps[i] = map[string]any{"content": fmt.Sprintf("Part %d: see what becomes of the session store when two agents write at once, fix it, and say "+
@@ -219,42 +170,40 @@ func (o *taskBench) begin(ctx context.Context) error {
 	for agent := range o.team.Agents {
 		var answer struct{ StepsCount int }
 		if err := o.call(ctx, agent, "task_start", map[string]any{"description": "A task of ten steps", "steps": steps}, &answer); err != nil {
-			return err
+			return 0, err
 		}
 		if answer.StepsCount != taskSteps {
-			return fmt.Errorf("task_start returns %+v for a task with %d steps", answer, taskSteps)
+			return 0, fmt.Errorf("task_start returns %+v for a task with %d steps", answer, taskSteps)
 		}
 	}
-	return nil
+	if _, err := o.update(ctx, 1); err != nil {
+		return 0, err
+	}
+	err = o.log.View(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, "SELECT CAST(avg(octet_length(data)) AS INTEGER) FROM events WHERE type = ?", coordination.TypeTaskUpdated).Scan(&size)
+	})
+	return size, err
 }
 
 // update lets all agents at once move through their steps, and returns the updates per second.
 func (o *taskBench) update(ctx context.Context, each int) (float64, error) {
-	errs := make([]error, len(o.team.Agents))
-	var wg sync.WaitGroup
-	start := time.Now()
-	for agent := range errs {
-		wg.Go(func() {
-			for i := o.turn; i < o.turn+each && errs[agent] == nil; i++ {
+	took, err := seconds(func() error {
+		return together(len(o.team.Agents), func(agent int) error {
+			for i := o.turn; i < o.turn+each; i++ {
 				var answer struct{ ProgressCount int }
-				errs[agent] = o.call(ctx, agent, "task_update", map[string]any{"action": "start_step", "step_id": fmt.Sprintf("s%d", 1+i%taskSteps)}, &answer)
-				if errs[agent] == nil && answer.ProgressCount != i+2 {
-					errs[agent] = fmt.Errorf("a task has %d lines of progress after %d updates", answer.ProgressCount, i+1)
+				err := o.call(ctx, agent, "task_update", map[string]any{"action": "start_step", "step_id": fmt.Sprintf("s%d", 1+i%taskSteps)}, &answer)
+				if err == nil && answer.ProgressCount != i+2 {
+					err = fmt.Errorf("a task has %d lines of progress after %d updates", answer.ProgressCount, i+1)
+				}
+				if err != nil {
+					return err
 				}
 			}
+			return nil
 		})
-	}
-	wg.Wait()
-	took := time.Since(start)
-	o.turn += each
-	return float64(len(errs)*each) / took.Seconds(), errors.Join(errs...)
-}
-
-func (o *taskBench) eventSize(ctx context.Context) (size float64, err error) {
-	err = o.log.View(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, "SELECT avg(octet_length(data)) FROM events WHERE type = ?", coordination.TypeTaskUpdated).Scan(&size)
 	})
-	return size, err
+	o.turn += each
+	return float64(len(o.team.Agents)*each) / took, err
 }
 
 // fill stores so many finished tasks, and between them those that a list shows. They are stored without the tools,

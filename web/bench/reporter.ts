@@ -1,13 +1,17 @@
 import type { FullResult, Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 import type { Figure } from './figures.ts';
 
-/** Prints the figures as openclawd-bench does: a table, or JSON with OPENCLAWD_UI_BENCH=json. A missed goal is no failure. */
+const json = process.env.OPENCLAWD_UI_BENCH === 'json';
+
+/** Prints the figures: a table at the end, or with OPENCLAWD_UI_BENCH=json a line each as they come. A missed goal is no failure. */
 export default class Figures implements Reporter {
   #figures: Figure[] = [];
 
   onTestEnd({ title }: TestCase, { annotations, errors, duration }: TestResult) {
     for (const { type, description } of annotations) {
-      if (type === 'figure') this.#figures.push(JSON.parse(description!));
+      if (type !== 'figure') continue;
+      this.#figures.push(JSON.parse(description!));
+      if (json) console.log(description);
     }
     console.error(`bench: ${title} took ${Math.round(duration / 1000)}s`);
     for (const error of errors) console.error(`error: ${error.stack ?? error.message ?? error.value}`);
@@ -18,10 +22,7 @@ export default class Figures implements Reporter {
   }
 
   onEnd(_: FullResult) {
-    if (process.env.OPENCLAWD_UI_BENCH === 'json') {
-      console.log(JSON.stringify(this.#figures, null, 2));
-      return;
-    }
+    if (json) return;
     const short = (value: number) => String(Number(value.toPrecision(4)));
     const rows = this.#figures.map(({ name, value, unit, baseline, ratio, goal, ok }) => [
       name,
