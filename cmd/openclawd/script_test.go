@@ -48,7 +48,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
 //	sqlite FILE STATEMENT...   run statements on a database, @FILE is one in a file; the value that a SELECT gives is stdout
-//	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
+//	leave DIR                  let nothing prompt the agents of DIR, a copy of the sample, to go on with their tasks
 //
 // Without the build tag full only those scripts run that start no server.
 func TestScripts(t *testing.T) {
