@@ -24,7 +24,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/openclawd
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd ./cmd/openclawd
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd ./cmd/openclawd
 
 # Platforms of a release. The same Go version and commit give the same bytes on every machine.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -57,7 +57,7 @@ run: build ## Serve a sample team on 127.0.0.1:3847 and 18789 until Ctrl-C (ARGS
 
 .PHONY: demo-discord
 demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network (ARGS="--keep --api 127.0.0.1:42902")
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
+	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
 	@exec ./bin/demo-discord -openclawd ./bin/openclawd $(ARGS)
 
 # The page in web/ is built with Node and committed in web/dist, so that building the program needs Go only.
@@ -91,7 +91,7 @@ ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with
 # Tests named by GREP run without those that belong before them.
 .PHONY: ui-test
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
+	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)')
 
 .PHONY: ui-images
@@ -105,13 +105,13 @@ ui-break: build $(UI_MODULES) ## Put defects of the first page back, and check t
 
 .PHONY: ui-soak
 ui-soak: build $(UI_MODULES) ## Visit all pages while 500 events a second come, 20 minutes: what the page holds must not grow (MINUTES=N; RATE=N)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	cd web && OPENCLAWD_UI_MINUTES=$(or $(MINUTES),20) $(if $(RATE),OPENCLAWD_UI_RATE=$(RATE)) \
 		node_modules/.bin/playwright test --config bench/soak.config.ts
 
 .PHONY: ui-bench
 ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=pattern; EVENTS=N in the big log; JSON=1)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	cd web && $(if $(EVENTS),OPENCLAWD_UI_EVENTS=$(EVENTS)) $(if $(JSON),OPENCLAWD_UI_BENCH=json) \
 		node_modules/.bin/playwright test --config bench/playwright.config.ts $(if $(GREP),--grep '$(GREP)')
 
@@ -124,25 +124,31 @@ TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 test: ## Run the tests of all packages; unchanged packages come from Go's test cache
 	CGO_ENABLED=0 $(TEST) ./...
 
-# Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
-# and are exercised by the tests of these packages too.
-CONCURRENT = $(shell grep -rlE --include='*.go' --exclude-dir=testdata '^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|"sync"|"sync/atomic"' . | \
+# The directories with tests and a Go file in which an expression matches; TestSelectionsOfTheMakefile compares them with the source.
+packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --exclude-dir=node_modules $(1) . | \
 	xargs -n1 dirname | sort -u | while read -r dir; do ls $$dir/*_test.go > /dev/null 2>&1 && echo $$dir; done)
+
+# Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
+# and are exercised by the tests of these packages too. The tests in the root read source files.
+CONCURRENT = $(filter-out .,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|"sync"|"sync/atomic"'))
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order
 	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(CONCURRENT)
 
+# Packages whose tests do more with the build tag full. The tests of the others are the same as in `make test`.
+SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
+
 .PHONY: test-full
-test-full: ## Run all tests with the full amounts: all scripts, scenarios, kills and long properties
-	CGO_ENABLED=0 $(TEST) -tags full ./...
+test-full: ## Run all tests that have full amounts with them: all scripts, scenarios, kills and long properties
+	CGO_ENABLED=0 $(TEST) -tags full $(SCALED)
 
 # Prints its input and fails if no line matches: go test succeeds where a name matches no test.
 requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no line matches $(1)"; exit 1 } }'
 
 .PHONY: bench
 bench: build ## Measure speed and memory, each against its own baseline (ARGS="append lookup --json")
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	./bin/openclawd-bench $(ARGS)
 	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./server | \
 		$(call requires,^BenchmarkDiscord)
@@ -172,7 +178,7 @@ lint: ## Check format, vet, staticcheck and the architecture tests
 	CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) mod verify
 	CGO_ENABLED=0 $(GO) run $(STATICCHECK) ./...
-	CGO_ENABLED=0 $(GO) test -count=1 .
+	CGO_ENABLED=0 $(TEST) .
 
 .PHONY: check
 check: lint test test-race test-full ## Run everything that must pass before a merge
