@@ -39,11 +39,7 @@ const timestampLayout = "2006-01-02T15:04:05.000Z"
 
 func (s *Server) health(c echo.Context) error {
 	p := parametersOf(c)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := projections.List(ctx, v.tx)
 		if err != nil {
 			return nil, err
