@@ -129,8 +129,8 @@ packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --excl
 	xargs -n1 dirname | sort -u | while read -r dir; do ls $$dir/*_test.go > /dev/null 2>&1 && echo $$dir; done)
 
 # Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
-# and are exercised by the tests of these packages too. The tests in the root read source files.
-CONCURRENT = $(filter-out .,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|"sync"|"sync/atomic"'))
+# at most once for all (sync.OnceValue), and are exercised by the tests of these packages too. The root only has tests that read source files.
+CONCURRENT = $(filter-out .,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|sync[.][^O]|"sync/atomic"'))
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -69,9 +70,9 @@ func (f *file) text(t *testing.T) []byte {
 
 // isConcurrent reports whether a file starts goroutines, or uses channels or locks.
 func (f *file) isConcurrent() (found bool) {
-	for _, spec := range f.ast.Imports {
-		found = found || spec.Path.Value == `"sync"` || spec.Path.Value == `"sync/atomic"`
-	}
+	f.uses(func(path, name string, _ ast.Node) {
+		found = found || path == "sync/atomic" || path == "sync" && !strings.HasPrefix(name, "Once")
+	})
 	ast.Inspect(f.ast, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt, *ast.SendStmt:
