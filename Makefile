@@ -8,8 +8,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The race detector needs a C compiler; nothing else does.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
-# The race detector is slow, so property tests try fewer cases; `make soak` tries many.
-TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4}
+# The race detector is slow, so property tests try fewer cases; `make soak` tries many. At its end each process waits for what goroutines may
+# still do: by default for a second, in each of the hundreds of processes that tests start.
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE=$${GORACE:-atexit_sleep_ms=20}
 # The driver is C translated to Go. SQLite itself, its C library and its allocator do their own locking and hold no Go memory, but took
 # most of the time under the detector: they are compiled without it. Package modernc.org/sqlite, which passes memory to them, is
 # checked like our code, except for the pointer checks that -race enables.
