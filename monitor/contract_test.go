@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -280,18 +281,28 @@ type contract struct {
 func newContract(t *testing.T, b *testBundle) *contract {
 	t.Helper()
 	_, text := b.ask(t, http.MethodGet, "/api/openapi.yaml")
+	read, _ := readContracts.LoadOrStore(string(text), sync.OnceValues(func() (contract, error) { return readContract(text) }))
+	c, err := read.(func() (contract, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.server = b
+	return &c
+}
+
+// readContracts has what readContract returns, by text: reading it takes longer than most tests.
+var readContracts sync.Map
+
+func readContract(text []byte) (contract, error) {
 	document, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
-		t.Fatal(err)
+		return contract{}, err
 	}
 	if err := document.Validate(context.Background()); err != nil {
-		t.Fatal(err)
+		return contract{}, err
 	}
 	router, err := legacy.NewRouter(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &contract{document: document, router: router, server: b}
+	return contract{document: document, router: router}, err
 }
 
 // check asks and returns the path of the contract that the answer was held against.
