@@ -75,6 +75,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
+			env.Setenv("GORACE", os.Getenv("GORACE")) // how the race detector ends a process
 			env.Values[runningKey{}] = &running{}
 			env.Values[sessionKey{}] = newSession(env, texts)
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
