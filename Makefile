@@ -8,8 +8,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The race detector needs a C compiler; nothing else does.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
-# The race detector is slow, so property tests try fewer cases; `make soak` tries many.
-TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4}
+# The race detector is slow, so property tests try fewer cases; `make soak` tries many. At its end each process waits for what goroutines may
+# still do: by default for a second, in each of the hundreds of processes that tests start.
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE=$${GORACE:-atexit_sleep_ms=20}
 # The driver is C translated to Go. SQLite itself, its C library and its allocator do their own locking and hold no Go memory, but took
 # most of the time under the detector: they are compiled without it. Package modernc.org/sqlite, which passes memory to them, is
 # checked like our code, except for the pointer checks that -race enables.
@@ -24,7 +25,7 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/openclawd
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd ./cmd/openclawd
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd ./cmd/openclawd
 
 # Platforms of a release. The same Go version and commit give the same bytes on every machine.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
@@ -57,7 +58,7 @@ run: build ## Serve a sample team on 127.0.0.1:3847 and 18789 until Ctrl-C (ARGS
 
 .PHONY: demo-discord
 demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network (ARGS="--keep --api 127.0.0.1:42902")
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
+	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
 	@exec ./bin/demo-discord -openclawd ./bin/openclawd $(ARGS)
 
 # The page in web/ is built with Node and committed in web/dist, so that building the program needs Go only.
@@ -95,7 +96,7 @@ ifdef UI_BREAK
 ui-test: ui-break
 else
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/demo-discord ./cmd/demo-discord
+	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)',--grep-invert T-PERF)
 	$(if $(GREP),,cd web && node_modules/.bin/playwright test --grep T-PERF)
 endif
@@ -111,20 +112,20 @@ ui-break: build $(UI_MODULES) ## Put defects of the first page back, and check t
 
 .PHONY: ui-soak
 ui-soak: build $(UI_MODULES) ## Visit all pages while 500 events a second come, 20 minutes: what the page holds must not grow (MINUTES=N; RATE=N)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	cd web && OPENCLAWD_UI_MINUTES=$(or $(MINUTES),20) $(if $(RATE),OPENCLAWD_UI_RATE=$(RATE)) \
 		node_modules/.bin/playwright test --config bench/soak.config.ts
 
 .PHONY: ui-big
 ui-big: build ## Fill DIR with a team and a log of 1,000,000 events, to open the page over it (DIR=directory; EVENTS=N)
 	@test -n "$(DIR)" || { echo "usage: make ui-big DIR=directory, which must not exist or be empty"; exit 2; }
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	./bin/openclawd-bench fill --out "$(DIR)" --events $(or $(EVENTS),1000000)
 	@echo "open the page over it: bin/openclawd serve --follow --state-dir $(DIR)"
 
 .PHONY: ui-bench
 ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=pattern; EVENTS=N in the big log; JSON=1)
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	cd web && $(if $(EVENTS),OPENCLAWD_UI_EVENTS=$(EVENTS)) $(if $(JSON),OPENCLAWD_UI_BENCH=json) \
 		node_modules/.bin/playwright test --config bench/playwright.config.ts $(if $(GREP),--grep '$(GREP)')
 
@@ -137,25 +138,31 @@ TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 test: ## Run the tests of all packages; unchanged packages come from Go's test cache
 	CGO_ENABLED=0 $(TEST) ./...
 
-# Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
-# and are exercised by the tests of these packages too.
-CONCURRENT = $(shell grep -rlE --include='*.go' --exclude-dir=testdata '^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|"sync"|"sync/atomic"' . | \
+# The directories with tests and a Go file in which an expression matches; TestSelectionsOfTheMakefile compares them with the source.
+packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --exclude-dir=node_modules $(1) . | \
 	xargs -n1 dirname | sort -u | while read -r dir; do ls $$dir/*_test.go > /dev/null 2>&1 && echo $$dir; done)
+
+# Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
+# at most once for all (sync.OnceValue), and are exercised by the tests of these packages too. The root only has tests that read source files.
+CONCURRENT = $(filter-out .,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|sync[.][^O]|"sync/atomic"'))
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order
 	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(CONCURRENT)
 
+# Packages whose tests do more with the build tag full. The tests of the others are the same as in `make test`.
+SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
+
 .PHONY: test-full
-test-full: ## Run all tests with the full amounts: all scripts, scenarios, kills and long properties
-	CGO_ENABLED=0 $(TEST) -tags full ./...
+test-full: ## Run all tests that have full amounts with them: all scripts, scenarios, kills and long properties
+	CGO_ENABLED=0 $(TEST) -tags full $(SCALED)
 
 # Prints its input and fails if no line matches: go test succeeds where a name matches no test.
 requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no line matches $(1)"; exit 1 } }'
 
 .PHONY: bench
 bench: build ## Measure speed and memory, each against its own baseline (ARGS="append lookup --json")
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	./bin/openclawd-bench $(ARGS)
 	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./server | \
 		$(call requires,^BenchmarkDiscord)
@@ -164,7 +171,7 @@ bench: build ## Measure speed and memory, each against its own baseline (ARGS="a
 .PHONY: bench-compare
 bench-compare: build ## Measure another commit and the working tree by turns (REF=commit ARGS="append rest --events 500000" ROUNDS=2)
 	@test -n "$(REF)" || { echo "REF=commit names what to compare with"; exit 2; }
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/openclawd-bench ./bench
+	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	@set -e -o pipefail; old=$$(mktemp -d); trap 'rm -rf "$$old"' EXIT; \
 		git archive --format=tar '$(REF)' | tar -x -C "$$old"; \
 		cd "$$old"; CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/openclawd ./cmd/openclawd; \
@@ -196,7 +203,7 @@ lint: ## Check format, vet, staticcheck and the architecture tests
 	CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) mod verify
 	CGO_ENABLED=0 $(GO) run $(STATICCHECK) ./...
-	CGO_ENABLED=0 $(GO) test -count=1 .
+	CGO_ENABLED=0 $(TEST) .
 
 .PHONY: check
 check: lint test test-race test-full ## Run everything that must pass before a merge

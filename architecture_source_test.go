@@ -3,7 +3,9 @@ package openclawd_test
 import (
 	"go/ast"
 	"go/token"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -36,7 +38,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 	}
 }
 
-// Names, comments and texts are in standard English. Stored names stay as they are.
+// Names, comments and texts are in standard English, also those of tests. Stored names stay as they are.
 func TestSourceIsPlain(t *testing.T) {
 	t.Parallel()
 	except := exceptions{
@@ -46,22 +48,74 @@ func TestSourceIsPlain(t *testing.T) {
 		"coordination/delivery/delivery.go":  "a stored outcome of deliveries",
 		"coordination/collaborate/events.go": "the stored name of a field",
 		"coordination/collaborate/state.go":  "the stored name of a field",
+
+		"architecture_documents_test.go":     "lists the words",
+		"coordination/data_log_test.go":      "reads the name that a field had in stored events",
+		"coordination/task/apply_test.go":    "a text in tables, which change only with a rebuild",
+		"coordination/task/bug_test.go":      "a text in tables, which change only with a rebuild",
+		"tools/tasktools/kept_test.go":       "a text in tables, which change only with a rebuild",
+		"coordination/delivery/next_test.go": "a stored outcome of deliveries",
+		"tools/collabtools/reuse_test.go":    "the stored name of a field",
 	}
 	used := map[string]bool{}
-	for _, p := range load(t).packages {
-		for _, f := range p.production {
-			text, err := os.ReadFile(f.path)
-			if err != nil {
-				t.Fatal(err)
+	r := load(t)
+	for _, p := range r.packages {
+		for _, f := range slices.Concat(p.production, p.tests) {
+			for i, word := range notPlain(t, f.path) {
+				if !except.allow(used, f.path) {
+					t.Errorf("%s:%d: %q: use standard English, see docs/glossary.md", f.path, i, word)
+				}
 			}
-			for i, line := range strings.Split(string(text), "\n") {
-				if m := privateWords.FindString(strings.ReplaceAll(line, "http.NoBody", "")); m != "" && !except.allow(used, f.path) {
-					t.Errorf("%s:%d: %q: use standard English, see docs/glossary.md", f.path, i+1, m)
+		}
+		for _, f := range p.tests {
+			for _, d := range f.ast.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && privateWords.MatchString(capital.ReplaceAllString(fn.Name.Name, " $0")) {
+					t.Errorf("%s: func %s: use standard English, see docs/glossary.md", r.at(fn), fn.Name.Name)
 				}
 			}
 		}
 	}
 	except.unused(t, used)
+}
+
+// capital begins a word of a name.
+var capital = regexp.MustCompile(`[A-Z]`)
+
+// notPlain returns the words of a file that are not standard English, by line.
+func notPlain(t *testing.T, path string) map[int]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]string{}
+	for i, line := range strings.Split(string(text), "\n") {
+		if m := privateWords.FindString(strings.ReplaceAll(line, "http.NoBody", "")); m != "" {
+			found[i+1] = m
+		}
+	}
+	return found
+}
+
+// What is not Go is in standard English too: the page, the contract of the API, and the scripts of commands.
+func TestTextsArePlain(t *testing.T) {
+	t.Parallel()
+	files := []string{"Makefile", ".ci/run", "monitor/openapi.yaml", "agent/llm/scripted/default.json"}
+	for _, folder := range []string{"web/src", "web/tests", "web/scripts", "web/bench", "cmd/openclawd/testdata/script"} {
+		if err := filepath.WalkDir(filepath.FromSlash(folder), func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				files = append(files, filepath.ToSlash(name))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range files {
+		for i, word := range notPlain(t, file) {
+			t.Errorf("%s:%d: %q: use standard English, see docs/glossary.md", file, i, word)
+		}
+	}
 }
 
 // Replaying the log must always give the same tables: folds and decisions use no clock, randomness, file or network.

@@ -40,7 +40,7 @@ func load(t *testing.T, text string, env map[string]string) (*config.Config, []s
 	return loadFile(t, files(t, map[string]string{"openclaw.json": text}), env)
 }
 
-// loadFile gives the findings as "severity code file:line:column: path: message (mend)", with the directory left out.
+// loadFile gives the findings as "severity code file:line:column: path: message (hint)", with the directory left out.
 func loadFile(t *testing.T, path string, env map[string]string) (*config.Config, []string) {
 	t.Helper()
 	c, findings := config.Load(path, func(name string) string { return env[name] })
@@ -174,7 +174,7 @@ func TestAllFindingsAtOnce(t *testing.T) {
   sesion: {},
   session: {agentToAgent: {maxPingPongTurns: 31}, dmScope: 'mian'},
   channels: {discord: {enabled: 'yes', historyLimit: 1.5, token: 'not a token', allowBots: 'all'}},
-  tools: {agentToAgent: {allow: ['edn', 'nobody', 1]}},
+  tools: {agentToAgent: {allow: ['edn', 'stranger', 1]}},
   gateway: {port: '1', auth: {token: {source: 'exec', id: 'x'}}},
   '에이 전트': 1,
 }`, nil)
@@ -194,8 +194,8 @@ func TestAllFindingsAtOnce(t *testing.T) {
 		`warning discord_token openclaw.json:8:66: channels.discord.token: this does not look like a Discord bot token (copy it from the Bot page of the Discord developer portal)`,
 		`error value openclaw.json:8:92: channels.discord.allowBots: "all" is not an allowed value (use true, false or "mentions")`,
 		`warning unknown_agent openclaw.json:9:34: tools.agentToAgent.allow[0]: "edn" is not a configured agent (did you mean "eden"?)`,
-		`warning unknown_agent openclaw.json:9:41: tools.agentToAgent.allow[1]: "nobody" is not a configured agent (configure such an agent, or name another one)`,
-		`error type openclaw.json:9:51: tools.agentToAgent.allow[2]: a text was expected, not a number (put it in quotes)`,
+		`warning unknown_agent openclaw.json:9:41: tools.agentToAgent.allow[1]: "stranger" is not a configured agent (configure such an agent, or name another one)`,
+		`error type openclaw.json:9:53: tools.agentToAgent.allow[2]: a text was expected, not a number (put it in quotes)`,
 		`error type openclaw.json:10:19: gateway.port: a number was expected, not a text (write a number)`,
 		`warning unbound_secret openclaw.json:10:38: gateway.auth.token: openclawd cannot resolve a reference to a secret store (write the secret as ${NAME} and set the variable NAME, if openclawd is to use it)`,
 		`warning unknown_key openclaw.json:11:3: ["에이 전트"]: unknown key; it has no effect (remove it, or leave it if another program reads it)`,

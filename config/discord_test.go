@@ -85,7 +85,7 @@ func TestWhereBindingsHold(t *testing.T) {
 	wantFindings(t, findings, `error value openclaw.json:1:52: bindings[0].match.peer.kind: "room" is not an allowed value (use channel, group, direct or dm)`)
 }
 
-// A bot is called by the agent that answers everywhere, whoever answers at one place.
+// A bot is called by the agent that answers everywhere, whichever agent answers at one place.
 func TestBotsAreCalledByWhoAnswersEverywhere(t *testing.T) {
 	t.Parallel()
 	c, findings := load(t, `{

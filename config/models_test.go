@@ -56,11 +56,11 @@ func TestModelForAnAgent(t *testing.T) {
 	t.Parallel()
 	c, _ := load(t, modelSettings, nil)
 	for agent, want := range map[string]config.ModelChoice{
-		"main":   {Primary: "fake/echo-1", Fallbacks: []string{"org/echo-2", "fake/echo-1"}},
-		"nobody": {Primary: "fake/echo-1", Fallbacks: []string{"org/echo-2", "fake/echo-1"}},
-		"eden":   {Primary: "fake/echo-1"},
-		"seum":   {Primary: "fake/echo-1", Fallbacks: []string{"fake/org/echo-2"}},
-		"OWN":    {Primary: "x/y", Fallbacks: []string{"z"}},
+		"main":     {Primary: "fake/echo-1", Fallbacks: []string{"org/echo-2", "fake/echo-1"}},
+		"stranger": {Primary: "fake/echo-1", Fallbacks: []string{"org/echo-2", "fake/echo-1"}},
+		"eden":     {Primary: "fake/echo-1"},
+		"seum":     {Primary: "fake/echo-1", Fallbacks: []string{"fake/org/echo-2"}},
+		"OWN":      {Primary: "x/y", Fallbacks: []string{"z"}},
 	} {
 		if diff := cmp.Diff(want, c.ModelFor(agent)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", agent, diff)

@@ -26,13 +26,13 @@ func TestRolesOfAgents(t *testing.T) {
 	if diff := cmp.Diff([]string{"ruda", "dajim"}, c.Leads()); diff != "" {
 		t.Errorf("leads (-want +got)\n%s", diff)
 	}
-	for id, lead := range map[string]bool{"ruda": true, "RUDA": true, "dajim": true, "eden": false, "seum": false, "nari": false, "nobody": false, "": false} {
+	for id, lead := range map[string]bool{"ruda": true, "RUDA": true, "dajim": true, "eden": false, "seum": false, "nari": false, "stranger": false, "": false} {
 		if c.Lead(id) != lead {
 			t.Errorf("%q is a lead: %t", id, !lead)
 		}
 	}
 	if leads := config.Default().Leads(); leads != nil {
-		t.Errorf("leads of nobody: %v", leads)
+		t.Errorf("leads of no one: %v", leads)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestTimesAndLanesOfRuns(t *testing.T) {
 	c, findings := load(t, `{agents: {defaults: {timeoutSeconds: 60, maxConcurrent: 2, nested: {maxConcurrent: 3}},
 		list: [{id: 'eden', timeoutSeconds: 5}, {id: 'seum', timeoutSeconds: 0}, {id: 'ruda'}]}}`, nil)
 	wantFindings(t, findings)
-	for agent, want := range map[string]time.Duration{"EDEN": 5 * time.Second, "seum": 0, "ruda": time.Minute, "nobody": time.Minute} {
+	for agent, want := range map[string]time.Duration{"EDEN": 5 * time.Second, "seum": 0, "ruda": time.Minute, "stranger": time.Minute} {
 		if got := c.Timeout(agent); got != want {
 			t.Errorf("%s has %s, want %s", agent, got, want)
 		}
@@ -48,7 +48,7 @@ func TestPoliciesOfTools(t *testing.T) {
 	}
 }
 
-// No one who wanted to forbid tools finds out too late that he did not: what is not known forbids most, and what is not heeded is warned of.
+// A person who wanted to forbid tools does not find out too late that they are allowed: what is not known forbids most, and what is ignored gives a warning.
 func TestProfilesOfTools(t *testing.T) {
 	t.Parallel()
 	c, findings := load(t, `{tools: {profile: 'codign', byProvider: {x: {deny: ['*']}}, toolsBySender: null},

@@ -26,7 +26,7 @@ func TestSchemaHoldsEveryKnownKey(t *testing.T) {
 	})
 	for path := range explained {
 		if !isRead[path] {
-			t.Errorf("%s is explained, but nobody reads it", path)
+			t.Errorf("%s is explained, but no one reads it", path)
 		}
 	}
 	for _, path := range []string{"gateway.auth.token", "models.providers.*.apiKey", "channels.discord.accounts.*.token", "taskMonitor.writeToken", "ui.viewers[].token"} {

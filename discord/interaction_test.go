@@ -41,7 +41,7 @@ func newClerks(t *testing.T, do func(*clerk, discord.Interaction), how ...func(*
 	t.Helper()
 	c := &clerk{}
 	m := newTeam(t, append(how, func(_ *discordtest.Options, o *discord.Options) {
-		o.Commands = []discord.Command{{Name: "status", Description: "How it stands"}, {Name: "new", Description: "Begin anew"}}
+		o.Commands = []discord.Command{{Name: "status", Description: "How it stands"}, {Name: "new", Description: "Begin again"}}
 		o.OnInteraction = func(i discord.Interaction) {
 			c.mu.Lock()
 			c.all = append(c.all, i)
@@ -292,7 +292,7 @@ func TestTooManyInteractionsAreExcused(t *testing.T) {
 	}
 }
 
-func TestTokensOfInteractionsAreShownToNobody(t *testing.T) {
+func TestTokensOfInteractionsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var refusals []error
@@ -338,7 +338,7 @@ func TestWhatCannotBeAnAnswerIsNotAsked(t *testing.T) {
 		"no id":         {func(i *discord.Interaction) { i.ID = "../1" }, discord.InteractionAnswer{Text: "x"}},
 		"no token":      {func(i *discord.Interaction) { i.Token = "" }, discord.InteractionAnswer{Text: "x"}},
 		"path as token": {func(i *discord.Interaction) { i.Token = config.Secret("a/../b") }, discord.InteractionAnswer{Text: "x"}},
-		"no such bot":   {func(i *discord.Interaction) { i.AccountID = "nobody" }, discord.InteractionAnswer{Text: "x"}},
+		"no such bot":   {func(i *discord.Interaction) { i.AccountID = "stranger" }, discord.InteractionAnswer{Text: "x"}},
 	} {
 		i := good
 		c.change(&i)
@@ -420,7 +420,7 @@ func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 		}
 		next.halt()
 	}
-	again(discord.Command{Name: "new", Description: "Begin anew"}, discord.Command{Name: "status", Description: "How it stands"})
+	again(discord.Command{Name: "new", Description: "Begin again"}, discord.Command{Name: "status", Description: "How it stands"})
 	if puts := count(registerRoute, m.ruda); puts != 2 {
 		t.Errorf("the same commands in another order were registered: %d times in all, want 2", puts)
 	}

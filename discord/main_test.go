@@ -25,14 +25,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(nobody{})
+	log.SetOutput(noLog{})
 	goleak.VerifyTestMain(m)
 }
 
-// nobody is where the library must not log, for it shows what it is sent.
-type nobody struct{}
+// noLog is where the library must not log, for it shows what it is sent.
+type noLog struct{}
 
-func (nobody) Write(p []byte) (int, error) { panic(fmt.Sprintf("logged past our log: %s", p)) }
+func (noLog) Write(p []byte) (int, error) { panic(fmt.Sprintf("logged past our log: %s", p)) }
 
 // account is a bot as a configuration names it.
 type account struct {

@@ -43,7 +43,7 @@ func TestPolicyIsAsConfigured(t *testing.T) {
 	}
 }
 
-// Which guilds and channels are heeded, and who is: by what route then says of a message there.
+// Whose messages, from which guilds and channels, are handled, as route decides of a message there.
 func TestAllowedPlacesAndUsers(t *testing.T) {
 	t.Parallel()
 	const other = "900000000000000002"

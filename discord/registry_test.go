@@ -29,12 +29,12 @@ func TestBotsHaveTwoNames(t *testing.T) {
 	b.Configure(s.read(t))
 	r := b.Registry()
 	for name, want := range map[string]string{"ruda": "ruda", " RUDA ": "ruda", "alpha": "ruda", "ALPHA": "ruda", "<@100000000000000001>": "ruda", "<@!100000000000000001>": "ruda",
-		"100000000000000001": "ruda", "seum": "seum", "idle": "idle", "nobody": "", "": "", "<@>": "", "odd": ""} {
+		"100000000000000001": "ruda", "seum": "seum", "idle": "idle", "stranger": "", "": "", "<@>": "", "odd": ""} {
 		if got, ok := r.Agent(name); got != want || ok != (want != "") {
 			t.Errorf("%q means agent %q (%t), want %q", name, got, ok, want)
 		}
 	}
-	for name, want := range map[string]string{"ruda": "Alpha", "Alpha": "Alpha", "seum": "seum", "odd": "odd", "idle": "", "nobody": ""} {
+	for name, want := range map[string]string{"ruda": "Alpha", "Alpha": "Alpha", "seum": "seum", "odd": "odd", "idle": "", "stranger": ""} {
 		if got, ok := r.Bot(name); got.AccountID != want || ok != (want != "") {
 			t.Errorf("%q has the bot of account %q (%t), want %q", name, got.AccountID, ok, want)
 		}

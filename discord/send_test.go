@@ -151,7 +151,7 @@ func TestOnlyThoseWhoAreNamedAreNotified(t *testing.T) {
 	role := m.guild.Grant(m.ruda.ID, discordtest.MentionEveryone)
 	text := "@everyone @here <@&" + role + "> " + m.bora.Mention() + " " + m.eden.Mention()
 	for nonce, c := range map[string]struct{ notify, want []string }{
-		"nobody": {nil, nil},
+		"no one": {nil, nil},
 		"eden":   {[]string{m.eden.ID}, []string{m.eden.ID}},
 		"both":   {[]string{m.eden.ID, m.bora.ID}, []string{m.bora.ID, m.eden.ID}},
 	} {
@@ -198,7 +198,7 @@ func TestWhatDiscordWouldRefuseIsRefusedHere(t *testing.T) {
 			t.Errorf("%s: the error is %v, want a rejection with a hint", name, err)
 		}
 	}
-	for _, account := range []string{"nobody", "off"} {
+	for _, account := range []string{"stranger", "off"} {
 		p := m.draft("n", "hi")
 		p.AccountID = account
 		if _, err := m.Send(m.ctx, p); !errors.Is(err, discord.ErrNoBot) {

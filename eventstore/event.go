@@ -99,5 +99,26 @@ type Event struct {
 	Hash          Hash            // chain: see ChainHash
 }
 
+// Envelope is an event without its payload and hashes, as exports and answers have it.
+type Envelope struct {
+	Seq           int64  `json:"seq"`
+	ID            ID     `json:"id"`
+	Stream        string `json:"stream"`
+	Version       int64  `json:"version"`
+	Type          string `json:"type"`
+	Ver           int    `json:"ver"`
+	AgentID       string `json:"agentId"`
+	TS            int64  `json:"ts"`
+	RecordedAt    int64  `json:"recordedAt"`
+	CorrelationID string `json:"correlationId"`
+	CausationID   string `json:"causationId"`
+	Actor         Actor  `json:"actor"`
+}
+
+// Envelope returns the envelope of the event.
+func (e *Event) Envelope() Envelope {
+	return Envelope{e.Seq, e.ID, e.Stream, e.Version, e.Type, e.Ver, e.AgentID, e.TS, e.RecordedAt, e.CorrelationID, e.CausationID, e.Actor}
+}
+
 // Redacted reports whether the event's payload has been blanked. Its place in the log and in the chain remains.
 func (e *Event) Redacted() bool { return e.Data == nil }

@@ -57,8 +57,8 @@ func TestIdentityOfAnAgent(t *testing.T) {
 		}
 	}
 	for params, message := range map[string]string{
-		`{"agentId":"nobody"}`:                            `unknown agent id "nobody"`,
-		`{"sessionKey":"agent:nobody:s1"}`:                `unknown agent id "nobody"`,
+		`{"agentId":"stranger"}`:                          `unknown agent id "stranger"`,
+		`{"sessionKey":"agent:stranger:s1"}`:              `unknown agent id "stranger"`,
 		`{"sessionKey":"agent:eden"}`:                     `invalid agent.identity.get params: malformed session key "agent:eden"`,
 		`{"agentId":"main","sessionKey":"agent:eden:s1"}`: `invalid agent.identity.get params: agent "main" does not match session key agent "eden"`,
 		`{"agentId":""}`:                                  "invalid agent.identity.get params: at /agentId: must NOT have fewer than 1 characters",
@@ -102,7 +102,7 @@ func TestThereAreNoToolsAndNoSkills(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"tools.catalog", "skills.status"} {
-		if got := b.refused(t, method, `{"agentId":"nobody"}`); got.Message != `unknown agent id "nobody"` {
+		if got := b.refused(t, method, `{"agentId":"stranger"}`); got.Message != `unknown agent id "stranger"` {
 			t.Errorf("%s: %s", method, got.Message)
 		}
 	}

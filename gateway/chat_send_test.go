@@ -229,7 +229,7 @@ func TestWaitingForARun(t *testing.T) {
 			t.Errorf("\ngot  %s\nwant %s", got, wanted)
 		}
 	}
-	expect(wait("nobody", 10), `{"runId":"nobody","status":"timeout","state":"unknown"}`)
+	expect(wait("stranger", 10), `{"runId":"stranger","status":"timeout","state":"unknown"}`)
 	send("w1")
 	send("w2")
 	expect(wait("w1", 0), `{"runId":"w1","status":"timeout","state":"running","queueAhead":0}`)

@@ -275,7 +275,7 @@ func TestInjectRefuses(t *testing.T) {
 		`{}`: "invalid chat.inject params: must have required property 'sessionKey'; must have required property 'message'",
 		`{"sessionKey":"agent:eden:s1","message":""}`:                                             "invalid chat.inject params: at /message: must NOT have fewer than 1 characters",
 		`{"sessionKey":"agent:eden:nope","message":"x"}`:                                          "session not found",
-		`{"sessionKey":"agent:nobody:x","message":"x"}`:                                           "session not found",
+		`{"sessionKey":"agent:stranger:x","message":"x"}`:                                         "session not found",
 		`{"sessionKey":"agent::x","message":"x"}`:                                                 `malformed session key "agent::x"`,
 		`{"sessionKey":" ","message":"x"}`:                                                        "sessionKey required",
 		`{"sessionKey":"agent:eden:s1","message":"a\u0000b"}`:                                     "message must not contain null bytes",

@@ -47,8 +47,8 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 	b.tick(50 * time.Millisecond)
 	agents.does("r-1", run.Update{Kind: run.Text, Text: "Hello <b>", Delta: " <b>"})
 	b.tick(time.Second)
-	agents.does("r-1", run.Update{Kind: run.Text, Text: "Anew", Delta: "Anew", Replaces: true})
-	agents.end("r-1", run.OK, coordination.RunOver{Text: "Anew", Provider: "fake", Model: "echo-1", Usage: &coordination.SessionUsage{Input: 100, Output: 20, Total: 120},
+	agents.does("r-1", run.Update{Kind: run.Text, Text: "Again", Delta: "Again", Replaces: true})
+	agents.end("r-1", run.OK, coordination.RunOver{Text: "Again", Provider: "fake", Model: "echo-1", Usage: &coordination.SessionUsage{Input: 100, Output: 20, Total: 120},
 		LastUsage: &coordination.SessionUsage{Input: 50, Output: 10, Total: 60}, Prompt: json.RawMessage(`{"chars":7}`)})
 	message := func(text string, at int64) string {
 		return fmt.Sprintf(`"message":{"role":"assistant","content":[{"type":"text","text":%q}],"timestamp":%d}`, text, at)
@@ -67,12 +67,12 @@ func TestARunAsClientsSeeIt(t *testing.T) {
 			agent("assistant", `{"text":"Hello","delta":"lo"}`, 3, at+100),
 			agent("assistant", `{"text":"Hello <b>","delta":" <b>"}`, 4, at+150),
 			chat(4, "delta", message("Hello <b>", at+150)+`,"deltaText":"lo <b>"`),
-			agent("assistant", `{"text":"Anew","delta":"Anew"}`, 5, at+1150),
-			chat(5, "delta", message("Anew", at+1150)+`,"deltaText":"Anew","replace":true`),
+			agent("assistant", `{"text":"Again","delta":"Again"}`, 5, at+1150),
+			chat(5, "delta", message("Again", at+1150)+`,"deltaText":"Again","replace":true`),
 			agent("lifecycle", fmt.Sprintf(`{"phase":"end","endedAt":%d}`, at+1150), 6, at+1150),
-			chat(6, "final", message("Anew", at+1150)))
+			chat(6, "final", message("Again", at+1150)))
 	}
-	wanted := `{"runId":"r-1","status":"ok","summary":"completed","result":{"payloads":[{"text":"Anew","mediaUrl":null}],"meta":{"durationMs":1150,` +
+	wanted := `{"runId":"r-1","status":"ok","summary":"completed","result":{"payloads":[{"text":"Again","mediaUrl":null}],"meta":{"durationMs":1150,` +
 		`"agentMeta":{"sessionId":"t-1","provider":"fake","model":"echo-1","usage":{"input":100,"output":20,"total":120},` +
 		`"lastCallUsage":{"input":50,"output":10,"total":60},"promptTokens":50},"aborted":false,"systemPromptReport":{"chars":7}}}}<nil>`
 	if got := <-second; got != wanted {

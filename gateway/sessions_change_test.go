@@ -108,13 +108,13 @@ func TestPatchRefuses(t *testing.T) {
 	b.patch(t, `{"key":"agent:eden:subagent:u1","spawnedBy":"agent:main:main","spawnDepth":1}`)
 	before := b.answer(t, "sessions.list", `{}`)
 	for params, message := range map[string]string{
-		`{}`:                       "invalid sessions.patch params: must have required property 'key'",
-		`{"key":" "}`:              "key required",
-		`{"key":"a b"}`:            `malformed session key "a b"`,
-		`{"key":"agent:eden"}`:     `malformed session key "agent:eden"`,
-		`{"key":"agent::x"}`:       `malformed session key "agent::x"`,
-		`{"key":"agent:eden:"}`:    `malformed session key "agent:eden:"`,
-		`{"key":"agent:nobody:x"}`: `unknown agent id "nobody"`,
+		`{}`:                         "invalid sessions.patch params: must have required property 'key'",
+		`{"key":" "}`:                "key required",
+		`{"key":"a b"}`:              `malformed session key "a b"`,
+		`{"key":"agent:eden"}`:       `malformed session key "agent:eden"`,
+		`{"key":"agent::x"}`:         `malformed session key "agent::x"`,
+		`{"key":"agent:eden:"}`:      `malformed session key "agent:eden:"`,
+		`{"key":"agent:stranger:x"}`: `unknown agent id "stranger"`,
 		`{"key":"agent:eden:new","label":" dup "}`:          "label already in use: dup",
 		`{"key":"agent:eden:s1","label":"dup"}`:             "label already in use: dup",
 		`{"key":"agent:eden:s1","label":"   "}`:             "invalid label: empty",
@@ -331,7 +331,7 @@ func TestDelete(t *testing.T) {
 	if got := want[deleted](t, b, "sessions.delete", `{"key":"agent:eden:main"}`); !got.Deleted {
 		t.Errorf("%+v", got)
 	}
-	if got := want[deleted](t, b, "sessions.delete", `{"key":"agent:nobody:x"}`); got.Deleted {
+	if got := want[deleted](t, b, "sessions.delete", `{"key":"agent:stranger:x"}`); got.Deleted {
 		t.Errorf("%+v", got)
 	}
 }

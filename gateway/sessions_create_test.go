@@ -62,7 +62,7 @@ func TestEventsAndHistoryNameMessagesAlike(t *testing.T) {
 			Items []struct{ Message marked }
 		}
 	}
-	got := want[page](t, b, "chat.history", fmt.Sprintf(`{"sessionKey":%q,"inputRunIds":["r1","r2","nobody's"]}`, key))
+	got := want[page](t, b, "chat.history", fmt.Sprintf(`{"sessionKey":%q,"inputRunIds":["r1","r2","stranger's"]}`, key))
 	if !slices.Equal(got.Messages, told) {
 		t.Errorf("history %+v\nevents  %+v", got.Messages, told)
 	}

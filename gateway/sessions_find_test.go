@@ -50,7 +50,7 @@ func TestResolveRefuses(t *testing.T) {
 		`{"key":" "}`:                         "Either key, sessionId, or label is required",
 		`{"key":"a","label":"b"}`:             "Provide either key, sessionId, or label (not multiple)",
 		`{"key":"nope"}`:                      "No session found: nope",
-		`{"key":"agent:nobody:x"}`:            "No session found: agent:nobody:x",
+		`{"key":"agent:stranger:x"}`:          "No session found: agent:stranger:x",
 		`{"sessionId":"zz"}`:                  "No session found: zz",
 		`{"label":"zip"}`:                     "No session found with label: zip",
 		`{"label":"ONE"}`:                     "No session found with label: ONE",
@@ -100,7 +100,7 @@ func TestPreviewsShowHowTranscriptsEnd(t *testing.T) {
 	b.say(t, "agent:eden:s1", `"author":"tool","toolName":"agents_list","text":"eden, seum"`)
 	b.say(t, "agent:eden:s1", `"author":"assistant","text":" [note]\n\nlast  "`)
 	b.patch(t, `{"key":"agent:eden:empty"}`)
-	got := want[previews](t, b, "sessions.preview", `{"keys":["AGENT:Eden:S1"," ","agent:eden:absent","agent:nobody:x","agent:eden:empty","agent::x"]}`)
+	got := want[previews](t, b, "sessions.preview", `{"keys":["AGENT:Eden:S1"," ","agent:eden:absent","agent:stranger:x","agent:eden:empty","agent::x"]}`)
 	if got.TS != b.now.Load() || len(got.Previews) != 5 {
 		t.Fatalf("ts %d, %d previews", got.TS, len(got.Previews))
 	}
@@ -150,7 +150,7 @@ func TestReadsTellNothingOfSessionsThatAreNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.tick(time.Minute)
-	for _, key := range []string{"agent:eden:absent", "agent:nobody:x", "global", "x"} {
+	for _, key := range []string{"agent:eden:absent", "agent:stranger:x", "global", "x"} {
 		if got := string(b.answer(t, "chat.history", fmt.Sprintf(`{"sessionKey":%q}`, key))); got != `{"sessionKey":"`+key+`","messages":[],"thinkingLevel":"off"}` {
 			t.Error(got)
 		}

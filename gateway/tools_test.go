@@ -81,8 +81,8 @@ func TestToolsAreCatalogued(t *testing.T) {
 			t.Errorf("%s %s\ngot  %s\nwant %s", c.method, c.params, got, c.wanted)
 		}
 	}
-	for method, params := range map[string]string{"tools.catalog": `{"agentId":"nobody"}`, "tools.effective": `{"sessionKey":"agent:nobody:main"}`} {
-		if got := b.refused(t, method, params); !strings.Contains(got.Message, `unknown agent id "nobody"`) {
+	for method, params := range map[string]string{"tools.catalog": `{"agentId":"stranger"}`, "tools.effective": `{"sessionKey":"agent:stranger:main"}`} {
+		if got := b.refused(t, method, params); !strings.Contains(got.Message, `unknown agent id "stranger"`) {
 			t.Errorf("%s: %s", method, got.Message)
 		}
 	}
@@ -205,7 +205,7 @@ func TestHTTPGoesByTheConfiguration(t *testing.T) {
 	if diff := cmp.Diff(tool.Caller{Entry: tool.ByHTTP, AgentID: "main", SessionKey: "agent:main:talk", By: "http"}, <-d.calls); diff != "" {
 		t.Error(diff)
 	}
-	for _, key := range []string{"agent:nobody:main", "agent:", "agent:eden"} {
+	for _, key := range []string{"agent:stranger:main", "agent:", "agent:eden"} {
 		if status, text := post("/tools/invoke", `{"tool":"look","sessionKey":"`+key+`"}`); status != 400 || !strings.Contains(text, "invalid_request_error") {
 			t.Errorf("%s: %d %s", key, status, text)
 		}
@@ -226,7 +226,7 @@ func TestHTTPGoesByTheConfiguration(t *testing.T) {
 		}
 	}
 	b.configure(t, strings.Replace(fixtureConfig, "gateway: {", "gateway: {http: {endpoints: {chatCompletions: {enabled: true}}}, ", 1))
-	for _, model := range []string{"openclaw:nobody", "openclaw:No Body", "openclaw:" + strings.Repeat("x", 100)} {
+	for _, model := range []string{"openclaw:stranger", "openclaw:No Body", "openclaw:" + strings.Repeat("x", 100)} {
 		status, text := post(chat, `{"model":"`+model+`","messages":[{"role":"user","content":"hi"}]}`)
 		if status != 400 || !strings.Contains(text, `"param":"model","code":"unknown_agent"`) {
 			t.Errorf("%s: %d %s", model, status, text)

@@ -54,7 +54,7 @@ func TestPlansComeFromTheLogAndFromFiles(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 	}
-	contract.check(t, http.MethodGet, "/api/agents/nobody/plans", http.StatusNotFound)
+	contract.check(t, http.MethodGet, "/api/agents/stranger/plans", http.StatusNotFound)
 }
 
 // Clients are notified of each change of a plan; of another gateway's plans through its files.

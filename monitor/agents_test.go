@@ -127,7 +127,7 @@ func TestAgentAnswers(t *testing.T) {
 			{"id":"global","updatedAt":"2026-02-02"},{"id":"old","createdAt":"2026-02-01"}],
 			"invalid":[{"file":"workspace-eden/.openclaw/plans/broken.json","error":"it is not a JSON object"}]}`},
 		{"/api/team-state", 200, `{"version":1,"agents":{"eden":{"n":1.50}},"lastUpdatedMs":1771588800000}`},
-		{"/api/agents/nobody/tasks", 404, `{"error":"Agent not found: nobody","code":"not_found"}`},
+		{"/api/agents/stranger/tasks", 404, `{"error":"Agent not found: stranger","code":"not_found"}`},
 		{"/api/agents/a-plain-file/info", 404, `{"error":"Agent not found: a-plain-file","code":"not_found"}`},
 	} {
 		contract.check(t, http.MethodGet, tt.path, tt.status)

@@ -39,6 +39,15 @@ type view struct {
 	bots   map[string]string // agents of bots by user id; nil: not read yet
 }
 
+// answerTo answers a request that has no parameters but those of p and min_seq.
+func (s *Server) answerTo(c echo.Context, p *parameters, answer func(context.Context, *view) (any, error)) error {
+	minSeq := p.minSeq()
+	if p.err != nil {
+		return p.err
+	}
+	return s.answer(c, minSeq, answer)
+}
+
 // answer builds an answer in one read transaction and writes it after the transaction has ended.
 func (s *Server) answer(c echo.Context, minSeq int64, answer func(context.Context, *view) (any, error)) error {
 	ctx := c.Request().Context()

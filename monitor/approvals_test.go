@@ -175,7 +175,7 @@ func TestApprovalsAreCountedWhateverIsListed(t *testing.T) {
 		{pending.Query{Limit: 1}, 1, map[string]pending.Kind{"task": tasks, "plan": plans}},
 		{pending.Query{Kind: "task", Limit: 2}, 2, map[string]pending.Kind{"task": tasks}},
 		{pending.Query{Agent: "eden", Kind: "plan", Limit: 2}, 1, map[string]pending.Kind{"plan": {N: 1, SinceMs: int64(at(2))}}},
-		{pending.Query{Agent: "nobody"}, 0, map[string]pending.Kind{}},
+		{pending.Query{Agent: "stranger"}, 0, map[string]pending.Kind{}},
 	} {
 		err := b.db.View(t.Context(), func(tx *sql.Tx) error {
 			w, err := pending.Approvals(t.Context(), tx, c.q)

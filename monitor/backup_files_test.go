@@ -149,6 +149,6 @@ func TestWhoMayVerifyWhichBackup(t *testing.T) {
 		}
 	}
 	if list := get[listedBackups](t, b, "/api/backups", 200); list.Job != nil {
-		t.Errorf("something was begun: %+v", list.Job)
+		t.Errorf("something was started: %+v", list.Job)
 	}
 }

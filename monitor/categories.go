@@ -26,11 +26,8 @@ type categoryAnswer struct {
 
 func (s *Server) listCategories(c echo.Context) error {
 	p := parametersOf(c)
-	internal, minSeq := p.internal(), p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	internal := p.internal()
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		events, err := index.Select(ctx, v.tx, index.Filter{Internal: internal})
 		if err != nil {
 			return nil, err

@@ -136,11 +136,8 @@ func (s *Server) showCategory(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	limit, minSeq := p.limit(), p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	limit := p.limit()
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		name, override, err := overrideOf(ctx, v.tx, id)
 		if err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func TestOverrideHistoryIsBounded(t *testing.T) {
 	if diff := cmp.Diff([]string{"-", "infra_ops op3", "infra_ops op2"}, get[categoryHistory](t, b, "/api/work-sessions/ws/category?limit=3", 200).lines()); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
-	none := get[categoryHistory](t, b, "/api/work-sessions/nobody/category", 200)
+	none := get[categoryHistory](t, b, "/api/work-sessions/stranger/category", 200)
 	if none.Override != nil || none.History == nil || len(none.History) != 0 {
 		t.Errorf("of an unknown session: %+v", none)
 	}

@@ -163,7 +163,7 @@ func TestOverrideNamesItsSession(t *testing.T) {
 		"ws:bare":                      "bare",
 		"ws:ws:literal":                "ws:literal",
 		"ws:literal":                   "ws:literal",
-		"ws:nobody":                    "nobody",
+		"ws:stranger":                  "stranger",
 		"category":                     "category",
 		"..%2F..%2Fetc":                "../../etc",
 		strings.Repeat("%EA%B0%80", 9): strings.Repeat("가", 9),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -97,11 +96,7 @@ func (s *Server) listCollaborations(c echo.Context) error {
 	q.Status = response.Status(p.word("status", CollaborationStatuses...))
 	q.Delivery = collaborate.Status(p.word("delivery", CollaborationDeliveries...))
 	before := p.placeCursor("c")
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		a := collaborationsAnswer{Collaborations: []CollaborationAnswer{}, AsOfSeq: v.asOf}
 		var err error
 		if a.Total, err = responses.Count(ctx, v.tx, q); err != nil {
@@ -113,11 +108,7 @@ func (s *Server) listCollaborations(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("c", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
+		list, a.NextCursor = pageOf(list, limit, "c", func(r *responses.Row) int64 { return r.Seq })
 		for i := range list {
 			a.Collaborations = append(a.Collaborations, CollaborationAnswerOf(&list[i], v.wording()))
 			v.schedule(&a.Collaborations[i], &list[i].Request)
@@ -163,11 +154,7 @@ func (s *Server) showCollaboration(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		a, err := CollaborationOf(ctx, v.tx, id, v.wording())
 		if err != nil {
 			return nil, err

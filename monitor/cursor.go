@@ -53,6 +53,30 @@ func (p *parameters) sessionCursor() *conversations.Position {
 	return nil
 }
 
+// placeCursor parses the seq at which a page ends or starts; 0: none given.
+func (p *parameters) placeCursor(list string) int64 {
+	text := p.first("cursor")
+	if text == "" {
+		return 0
+	}
+	if parts, ok := opened(text, list, 1); ok {
+		if seq, err := strconv.ParseInt(parts[0], 10, 64); err == nil && seq > 0 && seq < math.MaxInt64 {
+			return seq
+		}
+	}
+	p.refuse("cursor", text, badCursor)
+	return 0
+}
+
+// pageOf cuts rows to a page, and returns the cursor of the next one, for placeCursor; nil if there are no more rows.
+func pageOf[T any](rows []T, limit int, list string, seq func(*T) int64) (page []T, next *string) {
+	if len(rows) <= limit {
+		return rows, nil
+	}
+	cursor := sealed(list, strconv.FormatInt(seq(&rows[limit-1]), 10))
+	return rows[:limit], &cursor
+}
+
 func sealed(list string, parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + "." + strings.Join(parts, ".")))
 }

@@ -113,11 +113,7 @@ func (s *Server) listThreads(c echo.Context) error {
 	q := routing.PlaceQuery{ID: p.snowflake("id"), Agent: p.agent("agent"), Threads: p.choice("kind", "thread", "all") == "thread",
 		Limit: limit + 1}
 	q.Before, q.Place = p.spokenCursor("p")
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := ThreadsOf(ctx, v.tx, q, v.wording(), int64(v.now))
 		if err != nil {
 			return nil, err
@@ -178,11 +174,7 @@ func (s *Server) listObserved(c echo.Context) error {
 	limit := p.limit()
 	q := routing.ObservedQuery{Agent: p.agent("agent"), PlaceID: p.snowflake("place"), Limit: limit + 1}
 	since := p.instant("since")
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		if q.Since = int64(v.now) - route.HistoryTTL.Milliseconds(); since != nil {
 			q.Since = int64(*since)
 		}
@@ -240,26 +232,16 @@ func (s *Server) listPosts(c echo.Context) error {
 	q := routing.PostQuery{MessageID: p.snowflake("messageId"), PlaceID: p.snowflake("place"), Agent: p.agent("agent"), EffectID: p.first("effectId"),
 		Before: p.placeCursor("o"), Limit: limit + 1}
 	q.Purpose = p.word("purpose", purposes...)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := routing.Posts(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
-		a := postsAnswer{Posts: []PostAnswer{}, AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("o", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
+		list, next := pageOf(list, limit, "o", func(p *routing.Post) int64 { return p.Seq })
+		a := postsAnswer{Posts: each(list, PostAnswerOf), Count: len(list), NextCursor: next, AsOfSeq: v.asOf}
 		for i := range list {
-			a.Posts = append(a.Posts, PostAnswerOf(&list[i]))
 			a.DerivedFromSeq = max(a.DerivedFromSeq, list[i].Seq)
 		}
-		a.Count = len(list)
 		return a, nil
 	})
 }

@@ -84,7 +84,7 @@ func TestEventsOfAnAgentAWorkSessionAndFailures(t *testing.T) {
 		"agent=main&type=a2a.send":      func(e *logEvent) bool { return e.concerns("main") && e.Type == "a2a.send" },
 		"notType=a2a.send,run.queued":   func(e *logEvent) bool { return e.Type != "a2a.send" && e.Type != "run.queued" },
 		"notType=a2a.send&agent=eden":   func(e *logEvent) bool { return e.Type != "a2a.send" && e.concerns("eden") },
-		"agent=nobody":                  func(*logEvent) bool { return false },
+		"agent=stranger":                func(*logEvent) bool { return false },
 		"workSession=ws_3":              func(e *logEvent) bool { return strings.TrimPrefix(e.Data.WorkSessionID, "ws:") == "ws_3" },
 		"workSession=ws:ws_4,ws_missed": func(e *logEvent) bool { return strings.TrimPrefix(e.Data.WorkSessionID, "ws:") == "ws_4" },
 		"workSession=ws_4&isError=true&agent=seum": func(e *logEvent) bool {

@@ -31,27 +31,12 @@ type shownEvent struct {
 
 // storedEvent is an event as the log has it, without its payload.
 type storedEvent struct {
-	Seq           int64            `json:"seq"`
-	ID            eventstore.ID    `json:"id"`
-	Stream        string           `json:"stream"`
-	Version       int64            `json:"version"`
-	Type          string           `json:"type"`
-	Ver           int              `json:"ver"`
-	AgentID       string           `json:"agentId"`
-	TS            int64            `json:"ts"`
-	RecordedAt    int64            `json:"recordedAt"`
-	CorrelationID string           `json:"correlationId"`
-	CausationID   string           `json:"causationId"`
-	Actor         eventstore.Actor `json:"actor"`
-	Hash          eventstore.Hash  `json:"hash"`
+	eventstore.Envelope
+	Hash eventstore.Hash `json:"hash"`
 }
 
 func (s *Server) showEvent(c echo.Context) error {
 	p := parametersOf(c)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
 	text := idOf(c)
 	if text == "" {
 		return notFound("Not found")
@@ -61,7 +46,7 @@ func (s *Server) showEvent(c echo.Context) error {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "seq", Value: coordination.Beginning(text, maxField),
 			Message: fmt.Sprintf("Bad seq %.80q", text), Hint: "give the number of an event, from 1"}
 	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) { return v.showEvent(ctx, seq) })
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) { return v.showEvent(ctx, seq) })
 }
 
 func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
@@ -80,8 +65,7 @@ func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &shownEvent{Event: v.renderEvent(e, entries[seq]), AsOfSeq: v.asOf, Stored: storedEvent{Seq: e.Seq, ID: e.ID, Stream: e.Stream, Version: e.Version, Type: e.Type,
-		Ver: e.Ver, AgentID: e.AgentID, TS: e.TS, RecordedAt: e.RecordedAt, CorrelationID: e.CorrelationID, CausationID: e.CausationID, Actor: e.Actor, Hash: e.Hash}}
+	a := &shownEvent{Event: v.renderEvent(e, entries[seq]), AsOfSeq: v.asOf, Stored: storedEvent{e.Envelope(), e.Hash}}
 	record := projections.Record(coordination.RulesV2, e)
 	why, failed := coordination.Failure(&record)
 	if a.IsError = failed; failed {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -87,27 +86,14 @@ func (s *Server) listFlows(c echo.Context) error {
 	limit := p.limit()
 	q := flows.Query{Kind: a2a.Kind(p.word("kind", flowKinds...)), Open: p.yes("open"), From: p.agent("from"), To: p.agent("to"), ConversationID: p.first("conversationId"),
 		WorkSessionID: p.workSession("workSessionId"), Before: p.placeCursor("j"), Limit: limit + 1}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := flows.List(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
-		a := flowsAnswer{Jobs: []FlowAnswer{}, AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("j", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
-		for i := range list {
-			a.Jobs = append(a.Jobs, FlowAnswerOf(&list[i]))
-		}
-		a.Count = len(list)
-		a.Counts, err = v.flowCounts(ctx)
-		return a, err
+		list, next := pageOf(list, limit, "j", func(r *flows.Row) int64 { return r.Seq })
+		counts, err := v.flowCounts(ctx)
+		return flowsAnswer{Jobs: each(list, FlowAnswerOf), Count: len(list), Counts: counts, NextCursor: next, AsOfSeq: v.asOf}, err
 	})
 }
 
@@ -133,11 +119,7 @@ func (s *Server) showFlow(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		row, found, err := flows.ByID(ctx, v.tx, id)
 		if err != nil {
 			return nil, err
@@ -146,11 +128,7 @@ func (s *Server) showFlow(c echo.Context) error {
 			return nil, noFlow(id)
 		}
 		list, err := RunsOf(ctx, v.tx, id)
-		a := shownFlow{Job: FlowAnswerOf(&row), Runs: []runAnswer{}, AsOfSeq: v.asOf}
-		for i := range list {
-			a.Runs = append(a.Runs, runAnswerOf(&list[i]))
-		}
-		return a, err
+		return shownFlow{Job: FlowAnswerOf(&row), Runs: each(list, runAnswerOf), AsOfSeq: v.asOf}, err
 	})
 }
 

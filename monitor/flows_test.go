@@ -109,14 +109,14 @@ func TestFlowsAreListed(t *testing.T) {
 		t.Error(diff)
 	}
 	for query, want := range map[string][]string{
-		"open=true":                      {"j2", "j1"},
-		"open=false&kind=spawn":          {"j3"},
-		"kind=send&to=SEUM":              {"j2", "j1"},
-		"from=ruda":                      {"j/4"},
-		"conversationId=c_j3":            {"j3"},
-		"workSessionId=ws:ws_seum":       {"j2", "j1"},
-		"from=nobody":                    nil,
-		"open=true&kind=spawn&to=nobody": nil,
+		"open=true":                        {"j2", "j1"},
+		"open=false&kind=spawn":            {"j3"},
+		"kind=send&to=SEUM":                {"j2", "j1"},
+		"from=ruda":                        {"j/4"},
+		"conversationId=c_j3":              {"j3"},
+		"workSessionId=ws:ws_seum":         {"j2", "j1"},
+		"from=stranger":                    nil,
+		"open=true&kind=spawn&to=stranger": nil,
 	} {
 		if page := get[flowPage](t, b, "/api/a2a/jobs?"+query, http.StatusOK); !slices.Equal(page.ids(), want) {
 			t.Errorf("%s: %v, want %v", query, page.ids(), want)

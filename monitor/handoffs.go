@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -49,25 +48,12 @@ func (s *Server) listHandoffs(c echo.Context) error {
 	limit := p.limit()
 	q := flows.HandoffQuery{Agent: p.agent("agent"), WorkSessionID: p.workSession("workSessionId"), Open: p.yes("open"), Before: p.placeCursor("h"),
 		Limit: limit + 1}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := flows.Handoffs(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
-		a := handoffsAnswer{Handoffs: []HandoffAnswer{}, AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("h", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
-		for i := range list {
-			a.Handoffs = append(a.Handoffs, HandoffAnswerOf(&list[i]))
-		}
-		a.Count = len(list)
-		return a, nil
+		list, next := pageOf(list, limit, "h", func(h *flows.Handoff) int64 { return h.Seq })
+		return handoffsAnswer{Handoffs: each(list, HandoffAnswerOf), Count: len(list), NextCursor: next, AsOfSeq: v.asOf}, nil
 	})
 }

@@ -38,7 +38,7 @@ type bucketAnswer struct {
 func (s *Server) countEvents(c echo.Context) error {
 	p := parametersOf(c)
 	from, to := p.integer("from", 1, 1, math.MaxInt64), p.integer("to", math.MaxInt64, 1, math.MaxInt64)
-	buckets, minSeq := int(p.integer("buckets", defaultBuckets, 1, maxBuckets)), p.minSeq()
+	buckets := int(p.integer("buckets", defaultBuckets, 1, maxBuckets))
 	by := index.By(p.word("by", "problem", string(index.ByType), string(index.ByAgent)))
 	if by == "problem" { // which each bucket has anyway
 		by = index.ByNothing
@@ -46,10 +46,7 @@ func (s *Server) countEvents(c echo.Context) error {
 	if from > to {
 		p.refuse("to", p.first("to"), fmt.Sprintf("give at least from, which is %d", from))
 	}
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		h, err := index.Count(ctx, v.tx, from, min(to, v.asOf), buckets, by)
 		if err != nil {
 			return nil, err

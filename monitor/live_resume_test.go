@@ -53,7 +53,7 @@ func TestLiveResumesWithoutGapOrDuplicate(t *testing.T) {
 				for range 1 + r.IntN(20) {
 					f, err := l.read()
 					if err != nil {
-						break // closed for being slow: coming back mends that too
+						break // closed for being slow: reconnecting repairs that too
 					}
 					*seen = append(*seen, f.seqs(t)...)
 					if isDone(done) && newest(*seen) >= newest(wanted) {

@@ -31,7 +31,7 @@ func signal(happened chan<- struct{}) func() {
 // the place where it can go on, and going on there leaves nothing out.
 //
 // Promise: push
-func TestLiveStalledClientBlocksNobody(t *testing.T) {
+func TestLiveStalledClientBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	dropped := make(chan struct{}, 1)
 	b := setup(t, func(o *monitor.Options) {

@@ -206,7 +206,7 @@ func TestLiveFramesAreBounded(t *testing.T) {
 }
 
 // A burst far above a client's queue affects no client that reads.
-func TestLiveBurstsLoseNobodyWhoReads(t *testing.T) {
+func TestLiveBurstsLoseNoReader(t *testing.T) {
 	t.Parallel()
 	const events = 1_000
 	b := setup(t, func(o *monitor.Options) { o.Push.QueueBytes, o.Push.BurstWait = 300<<10, patience })

@@ -82,7 +82,7 @@ func TestOperationsCheckTheHost(t *testing.T) {
 
 // The one-screen status counts what is going on, and names what is in trouble, the newest first.
 // DB-33: in the original, one slow question holds up all the others.
-func TestSlowQuestionsHoldUpNobody(t *testing.T) {
+func TestSlowQuestionsHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	b := smallLog(t)
 	started, release := make(chan struct{}), make(chan struct{})
@@ -156,7 +156,7 @@ func TestHealthCountsDoubts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.importing(t,
-		event("a2a.send", "nobody", 1, `"fromAgent":"nobody","toAgent":"nothing","workSessionId":"ws","eventRole":"conversation.main"`),
+		event("a2a.send", "stranger", 1, `"fromAgent":"stranger","toAgent":"nothing","workSessionId":"ws","eventRole":"conversation.main"`),
 		event("a2a.send", "main", 2, `"fromAgent":"main","toAgent":"ruda","workSessionId":"ws","eventRole":"conversation.main","message":"배포"`),
 		event("task.started", "ruda", 3, `"taskId":"t","workSessionId":"ws"`))
 	b.appending(t, "run.started", `{"runId":"r"}`)

@@ -37,11 +37,7 @@ func (s *Server) listOwed(c echo.Context) error {
 		q.Kinds = append(q.Kinds, owed.Kind(kind))
 	}
 	q.Ended = p.choice("open", "true", "false") == "false"
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		q.Now, q.Reminders = int64(v.now), v.reminders()
 		found, err := owed.Read(ctx, v.tx, q)
 		if err != nil {

@@ -77,7 +77,7 @@ func TestOwedListsWhoOwesAnswers(t *testing.T) {
 		t.Errorf("the flow that waits for a permit is %+v", f)
 	}
 	for query, want := range map[string][]string{"kind=request&to=EDEN": {"request c1"}, "from=eden&kind=flow": {"flow j2"}, "from=eden&to=seum&kind=flow,request": {"flow j2", "request c2"},
-		"to=nobody": nil} {
+		"to=stranger": nil} {
 		page := get[owedPage](t, b, "/api/owed?"+query, http.StatusOK)
 		ids := page.ids()
 		slices.Sort(ids)

@@ -146,8 +146,8 @@ func TestOwnTasksComeFromTheLog(t *testing.T) {
 			"nuri":{"agentId":"nuri","role":"worker","currentTaskId":null,"lastHeartbeatMs":0,"status":"idle","consecutiveFailures":0,"derivedFromSeq":0},
 			"ruda":{"agentId":"ruda","role":"worker","currentTaskId":"task_r","lastHeartbeatMs":` + ms(6) + `,"status":"active","consecutiveFailures":0,"derivedFromSeq":11},
 			"seum":{"agentId":"seum","role":"lead","currentTaskId":null,"lastHeartbeatMs":0,"status":"idle","consecutiveFailures":0,"derivedFromSeq":0}}}`},
-		{"/api/agents/nobody/tasks", 404, `{"error":"Agent not found: nobody","code":"not_found"}`},
-		{"/api/agents/nobody/plans", 404, `{"error":"Agent not found: nobody","code":"not_found"}`},
+		{"/api/agents/stranger/tasks", 404, `{"error":"Agent not found: stranger","code":"not_found"}`},
+		{"/api/agents/stranger/plans", 404, `{"error":"Agent not found: stranger","code":"not_found"}`},
 		{"/api/agents/eden/bogus", 404, `{"error":"Unknown action: bogus","code":"not_found"}`},
 	} {
 		if tt.path != "/api/agents/eden/bogus" {

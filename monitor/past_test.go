@@ -159,8 +159,8 @@ func teamThen() []config.Agent {
 }
 
 func policyThen(from, to string) (policy.Policy, error) {
-	if to == "nobody" {
-		return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "There is no agent nobody"}
+	if to == "stranger" {
+		return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "There is no agent stranger"}
 	}
 	return policy.Policy{From: from, To: to}, nil
 }

@@ -150,11 +150,8 @@ type redactionsAnswer struct {
 
 func (s *Server) listRedactions(c echo.Context) error {
 	p := parametersOf(c)
-	limit, minSeq := p.limit(), p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	limit := p.limit()
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := redactions.Read(ctx, v.tx, "")
 		if err != nil {
 			return nil, err
@@ -170,11 +167,8 @@ func (s *Server) listRedactions(c echo.Context) error {
 
 func (s *Server) showRedaction(c echo.Context) error {
 	p := parametersOf(c)
-	minSeq, id := p.minSeq(), strings.TrimSpace(idOf(c))
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	id := strings.TrimSpace(idOf(c))
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := redactions.Read(ctx, v.tx, id)
 		if err != nil {
 			return nil, err

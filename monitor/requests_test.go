@@ -134,7 +134,7 @@ func TestEveryAnswerSaysHowFarItReaches(t *testing.T) {
 	for _, path := range []string{"/api", "/api/openapi.yaml", "/api/health", "/api/events", "/api/events?limit=0", "/api/nope",
 		"/api/work-sessions", "/api/work-sessions/ws_none",
 		"/api/work-sessions/ws_1/category", "/api/work-sessions/search?q=x", "/api/events/search?q=x", "/api/categories", "/api/status", "/api/agents",
-		"/api/agents/nobody/info", "/api/team-state", "/api/workspace-file", "/ws"} {
+		"/api/agents/stranger/info", "/api/team-state", "/api/workspace-file", "/ws"} {
 		response, _ := b.ask(t, http.MethodGet, path)
 		if got := response.Header.Get("X-As-Of-Seq"); got != strconv.FormatInt(seq, 10) {
 			t.Errorf("%s: X-As-Of-Seq is %q, want %d", path, got, seq)

@@ -370,21 +370,13 @@ func (s *Server) listRouting(c echo.Context) error {
 	if q.Mode != "" && q.Agent == "" {
 		p.refuse("mode", string(q.Mode), "name the agent too: a message has a verdict per agent")
 	}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := routing.Messages(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
 		a := routingsAnswer{AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("m", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
+		list, a.NextCursor = pageOf(list, limit, "m", func(m *routing.Message) int64 { return m.Seq })
 		if a.Messages, err = RoutedListings(ctx, v.tx, list, v.wording()); err != nil {
 			return nil, err
 		}
@@ -406,11 +398,7 @@ func (s *Server) showRouting(c echo.Context) error {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "messageId",
 			Message: fmt.Sprintf("Bad value %q for messageId", coordination.Shown(id)), Hint: hintMessageID}
 	}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		a, err := RoutingOf(ctx, v.tx, id, v.wording())
 		if err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func TestRoutingSaysWhoAnsweredAndWhy(t *testing.T) {
 }
 
 // A message that no one handled says of every agent why.
-func TestRoutingSaysWhyNobodyAnswered(t *testing.T) {
+func TestRoutingSaysWhyNoAgentAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.configured(t)
@@ -239,7 +239,7 @@ func TestRoutingIsListed(t *testing.T) {
 		"place=" + threadID:                      nil,
 		"place=" + channelID + "&limit=1":        {"1404000000000000007"},
 		"agent=eden&mode=dropped":                nil,
-		"agent=nobody":                           nil,
+		"agent=stranger":                         nil,
 		"agent=eden&place=" + channelID + "&a=b": all,
 	} {
 		if page := get[routingPage](t, b, "/api/routing?"+query, http.StatusOK); !slices.Equal(page.ids(), want) {

@@ -185,16 +185,13 @@ type runTellingAnswer struct {
 func (s *Server) showRun(c echo.Context) error {
 	id := idOf(c)
 	p := parametersOf(c)
-	minSeq := p.minSeq()
 	switch {
 	case strings.Trim(id, "/ ") == "":
 		return echo.ErrNotFound
 	case len(id) > maxRunID:
 		return tooLong("id", id, maxRunID)
-	case p.err != nil:
-		return p.err
 	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		r, found, err := runs.ByID(ctx, v.tx, id)
 		if err != nil {
 			return nil, err

@@ -2,8 +2,6 @@ package monitor
 
 import (
 	"context"
-	"math"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -65,41 +63,13 @@ func (s *Server) listRuns(c echo.Context) error {
 	for _, state := range p.words("state", runStates...) {
 		q.States = append(q.States, run.State(state))
 	}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		list, err := runs.List(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
 		}
-		a := runsAnswer{Runs: []runAnswer{}, AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("r", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
-		for i := range list {
-			a.Runs = append(a.Runs, runAnswerOf(&list[i]))
-		}
-		a.Count = len(list)
-		a.States, err = v.runCounts(ctx)
-		return a, err
+		list, next := pageOf(list, limit, "r", func(r *run.Result) int64 { return r.Seq })
+		states, err := v.runCounts(ctx)
+		return runsAnswer{Runs: each(list, runAnswerOf), Count: len(list), States: states, NextCursor: next, AsOfSeq: v.asOf}, err
 	})
-}
-
-// placeCursor parses the seq at which a page ends or starts; 0: none given.
-func (p *parameters) placeCursor(list string) int64 {
-	text := p.first("cursor")
-	if text == "" {
-		return 0
-	}
-	if parts, ok := opened(text, list, 1); ok {
-		if seq, err := strconv.ParseInt(parts[0], 10, 64); err == nil && seq > 0 && seq < math.MaxInt64 {
-			return seq
-		}
-	}
-	p.refuse("cursor", text, badCursor)
-	return 0
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
@@ -244,21 +245,25 @@ func TestSearchWaitsForASeq(t *testing.T) {
 			t.Errorf("event %d: %+v", seq, a)
 		}
 	}
-	stopped := setup(t, func(o *monitor.Options) {
-		file, err := sqlite.OpenSide(t.Context(), filepath.Join(t.TempDir(), "search.db"), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = file.Close() })
-		if o.Search, err = search.Open(t.Context(), search.Options{Log: o.Store.(*sqlite.DB), File: file, Rules: coordination.RulesV2}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	stopped.appending(t, "note.written", `{"message":"배포"}`)
-	if r := get[refusal](t, stopped, "/api/events/search?q=x&min_seq=1", http.StatusServiceUnavailable); r.Code != "behind" || r.Field != "min_seq" {
+	stopped := func(wait time.Duration) *testBundle {
+		b := setup(t, func(o *monitor.Options) {
+			o.MaxWait = wait
+			file, err := sqlite.OpenSide(t.Context(), filepath.Join(t.TempDir(), "search.db"), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = file.Close() })
+			if o.Search, err = search.Open(t.Context(), search.Options{Log: o.Store.(*sqlite.DB), File: file, Rules: coordination.RulesV2}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		b.appending(t, "note.written", `{"message":"배포"}`)
+		return b
+	}
+	if r := get[refusal](t, stopped(50*time.Millisecond), "/api/events/search?q=x&min_seq=1", http.StatusServiceUnavailable); r.Code != "behind" || r.Field != "min_seq" {
 		t.Errorf("a search file that is not fed: %+v", r)
 	}
-	if a := get[foundPage](t, stopped, "/api/events/search?q=%EB%B0%B0%ED%8F%AC", http.StatusOK); a.SearchSeq != 0 || a.AsOfSeq != 1 || a.Total != 0 {
+	if a := get[foundPage](t, stopped(testscale.Patience), "/api/events/search?q=%EB%B0%B0%ED%8F%AC", http.StatusOK); a.SearchSeq != 0 || a.AsOfSeq != 1 || a.Total != 0 {
 		t.Errorf("it says how far it is: %+v", a)
 	}
 }

@@ -170,6 +170,15 @@ func listOf[T any](list []T) []T {
 	return list
 }
 
+// each converts all elements of a list. The result is not nil, as in listOf.
+func each[T, A any](list []T, convert func(*T) A) []A {
+	converted := make([]A, len(list))
+	for i := range list {
+		converted[i] = convert(&list[i])
+	}
+	return converted
+}
+
 // orNull makes an empty value null in JSON.
 func orNull[T comparable](value T) *T {
 	if value == *new(T) {

@@ -88,7 +88,7 @@ func TestSQLAboutThePast(t *testing.T) {
 	}
 }
 
-// Whoever may not ask SQL cannot have tables built for it either.
+// A client that may not use SQL cannot have tables built for it either.
 func TestWhoMayAskSQLAboutThePast(t *testing.T) {
 	t.Parallel()
 	b := withPastSQL(t)

@@ -129,7 +129,7 @@ var taskHubSession = []hubCall{
 		[]string{"ok bool", "path string", "bytes number"}},
 	// What is wrong is said in words.
 	{"GET", "/api/work-sessions/ws_nowhere", "", 404, []string{"error string"}},
-	{"GET", "/api/agents/nobody/tasks", "", 404, []string{"error string"}},
+	{"GET", "/api/agents/stranger/tasks", "", 404, []string{"error string"}},
 	{"PATCH", "/api/work-sessions/{session}/category", `{"collabCategory":"nonsense"}`, 400, []string{"error string"}},
 	{"GET", "/api/health", "", 200, []string{"status string", "timestamp instant"}},
 }

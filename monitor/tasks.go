@@ -76,11 +76,7 @@ func (s *Server) listAllTasks(c echo.Context) error {
 		p.refuse("q", f.Text, fmt.Sprintf("give at most %d characters", maxTaskText))
 	}
 	f.Priority = p.word("priority", priorities...)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		rows, next, err := tasks.List(ctx, v.tx, f)
 		if errors.Is(err, tasks.ErrCursor) {
 			p.refuse("cursor", p.first("cursor"), badCursor)
@@ -89,10 +85,7 @@ func (s *Server) listAllTasks(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		a := taskList{Tasks: make([]TaskAnswer, len(rows)), Count: len(rows), AsOfSeq: v.asOf}
-		for i := range rows {
-			a.Tasks[i] = TaskAnswerOf(&rows[i])
-		}
+		a := taskList{Tasks: each(rows, TaskAnswerOf), Count: len(rows), AsOfSeq: v.asOf}
 		if next != "" {
 			next = sealed("t", base64.RawURLEncoding.EncodeToString([]byte(next)))
 			a.NextCursor = &next
@@ -177,11 +170,7 @@ func (s *Server) showAnyTask(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		row, found, err := tasks.ByID(ctx, v.tx, id)
 		if err == nil && !found {
 			err = &problem{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("Task not found: %.80q", id), Field: "id",

@@ -20,14 +20,10 @@ type traceAnswer struct {
 func (s *Server) showTrace(c echo.Context) error {
 	id := idOf(c)
 	p := parametersOf(c)
-	minSeq := p.minSeq()
 	if id == "" {
 		return echo.ErrNotFound
 	}
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		found, err := trace.Of(ctx, v.tx, id, trace.Options{Now: int64(v.now), Rules: v.Rules, Events: v.Store.EventsIn})
 		var missing *trace.NotFoundError
 		if errors.As(err, &missing) {

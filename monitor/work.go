@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -90,11 +89,7 @@ func (s *Server) listWork(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
 	q := workqueue.Query{State: workqueue.State(p.word("state", workStates...)), Kind: p.first("kind"), Key: p.first("key"), Owner: p.first("owner"), After: p.placeCursor("w"), Limit: limit + 1}
-	minSeq := p.minSeq()
-	if p.err != nil {
-		return p.err
-	}
-	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
+	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		lanes, err := v.lanes(ctx)
 		if err != nil {
 			return nil, err
@@ -103,20 +98,13 @@ func (s *Server) listWork(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		a := workAnswer{Lanes: lanes, Items: []effectAnswer{}, AsOfSeq: v.asOf}
-		if len(list) > limit {
-			list = list[:limit]
-			next := sealed("w", strconv.FormatInt(list[limit-1].Seq, 10))
-			a.NextCursor = &next
-		}
-		for i := range list {
-			item := &list[i]
-			a.Items = append(a.Items, effectAnswer{EffectID: item.EffectID, Kind: item.Kind, Key: item.Key, Lane: item.Pool, Owner: item.Owner,
+		list, next := pageOf(list, limit, "w", func(item *workqueue.Item) int64 { return item.Seq })
+		items := each(list, func(item *workqueue.Item) effectAnswer {
+			return effectAnswer{EffectID: item.EffectID, Kind: item.Kind, Key: item.Key, Lane: item.Pool, Owner: item.Owner,
 				State: item.State, Since: item.Since, DueAt: orNull(item.DueAt), Attempt: item.Attempt, LeaseUntil: orNull(item.LeaseUntil),
-				Error: item.Error})
-		}
-		a.Count = len(list)
-		return a, nil
+				Error: item.Error}
+		})
+		return workAnswer{Lanes: lanes, Items: items, Count: len(list), NextCursor: next, AsOfSeq: v.asOf}, nil
 	})
 }
 

@@ -87,7 +87,7 @@ func TestRunsAreListed(t *testing.T) {
 		"session=agent:seum:main":         {"two"},
 		"agent=eden&state=ok":             {"one"},
 		"state=queued,running":            {"four", "three"},
-		"agent=nobody":                    nil,
+		"agent=stranger":                  nil,
 		"state=aborted&agent=eden":        nil,
 		"state=ok&state=error":            {"two", "one"},
 		"session=agent:eden:main&limit=1": {"four"},

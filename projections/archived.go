@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -24,19 +23,12 @@ func Archived(ctx context.Context, tx *sql.Tx, seqs []int64) (map[int64]bool, er
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, selectArchived, string(list), coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport,
-		coordination.TypeLogRedacted, eventstore.ActorImport)
-	if err != nil {
-		return nil, fmt.Errorf("find archived events: %w", err)
-	}
-	defer rows.Close()
+	args := []any{string(list), coordination.ArchiveStream, coordination.TypeLogArchived, eventstore.ActorImport, coordination.TypeLogRedacted, eventstore.ActorImport}
 	archived := map[int64]bool{}
-	for rows.Next() {
+	return archived, EachRow(ctx, tx, "find archived events", selectArchived, args, func(rows *sql.Rows) error {
 		var seq int64
-		if err := rows.Scan(&seq); err != nil {
-			return nil, fmt.Errorf("find archived events: %w", err)
-		}
+		err := rows.Scan(&seq)
 		archived[seq] = true
-	}
-	return archived, rows.Err()
+		return err
+	})
 }

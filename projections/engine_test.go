@@ -327,7 +327,7 @@ func TestConfigurationHoldsForLaterEventsOnly(t *testing.T) {
 	}
 	b.append(t, send)
 	b.append(t, send, config("eden", "seum"), send)
-	b.append(t, event("config.applied", 0, map[string]any{"agents": "nobody"}), send)
+	b.append(t, event("config.applied", 0, map[string]any{"agents": "stranger"}), send)
 	check("live", delegation, delegation, conversation, conversation)
 	if _, err := b.Append(t.Context(), to(config("eden"), bad(0))); !errors.Is(err, errOnPurpose) {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestConfigurationHoldsForLaterEventsOnly(t *testing.T) {
 	wantSame(t, "tables", b.dump(t), b.replayed(t))
 }
 
-func TestStateThatNobodyKnowsIsAFailure(t *testing.T) {
+func TestUnknownStateIsAFailure(t *testing.T) {
 	t.Parallel()
 	b := setup(t, definitions()...)
 	b.append(t, good(0))

@@ -144,7 +144,7 @@ var configs = []string{
 	`{"agents":[{"id":"eden","name":"에덴"},{"id":"seum","name":"Seum","utility":true}],"mentions":{"123":"세움"}}`,
 	`{"agents":[{"id":"eden","kind":"utility"},{"id":"세움"}]}`,
 	`{"agents":[],"hash":"<h>"}`,
-	`{"agents":"nobody"}`,
+	`{"agents":"stranger"}`,
 	`{}`,
 }
 

@@ -34,6 +34,38 @@ func ReadOne[T any](tx eventstore.Tx, doing, query string, args []any, scan func
 	return list[0], true, nil
 }
 
+// EachRow passes the rows of a query to scan. doing says in an error what the query is for.
+func EachRow(ctx context.Context, tx *sql.Tx, doing, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// ListRows is EachRow for a list with an element per row, which scan fills.
+func ListRows[T any](ctx context.Context, tx *sql.Tx, doing, query string, args []any, scan func(*sql.Rows, *T) error) (list []T, err error) {
+	err = EachRow(ctx, tx, doing, query, args, func(rows *sql.Rows) error {
+		var one T
+		err := scan(rows, &one)
+		list = append(list, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
 type reading struct {
 	ctx context.Context
 	tx  *sql.Tx

@@ -20,21 +20,10 @@ type Status struct {
 
 // List reads the state of all projections of a file, by name.
 func List(ctx context.Context, tx *sql.Tx) ([]Status, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq,
- coalesce(parked_seq, 0), coalesce(parked_error, ''), coalesce(parked_at, 0) FROM projections ORDER BY name`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []Status
-	for rows.Next() {
-		var s Status
-		if err := rows.Scan(&s.Name, &s.Kind, &s.Version, &s.State, &s.Seq, &s.Lag, &s.ParkedSeq, &s.ParkedError, &s.ParkedAt); err != nil {
-			return nil, err
-		}
-		list = append(list, s)
-	}
-	return list, rows.Err()
+	return ListRows(ctx, tx, "read state of projections", `SELECT name, kind, version, state, seq, (SELECT coalesce(max(seq), 0) FROM events) - seq,
+ coalesce(parked_seq, 0), coalesce(parked_error, ''), coalesce(parked_at, 0) FROM projections ORDER BY name`, nil, func(rows *sql.Rows, s *Status) error {
+		return rows.Scan(&s.Name, &s.Kind, &s.Version, &s.State, &s.Seq, &s.Lag, &s.ParkedSeq, &s.ParkedError, &s.ParkedAt)
+	})
 }
 
 // AsOf is the seq up to which all read models are current: that of the one furthest behind.

@@ -93,11 +93,11 @@ func (p *Program) openAgents(ctx context.Context) error {
 	})
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
 	a.stopper = messenger.NewStopper(a.messenger, runs)
-	p.openDiscord(a, runs)
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
+	p.openDiscord(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error

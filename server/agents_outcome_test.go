@@ -120,7 +120,7 @@ func TestAConversationIsToldByItsOwnBot(t *testing.T) {
 
 // A sender that does not wait is told when there is no answer: seed 000's message of §11.2 is in its session, and starts a run where the
 // answer would have done so.
-func TestWhoAskedIsToldThatNobodyAnswers(t *testing.T) {
+func TestWhoAskedIsToldThatNoAgentAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		args  map[string]any

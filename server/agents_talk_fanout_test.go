@@ -50,7 +50,7 @@ func (f *fan) team(t *testing.T, gates map[string]gate) *liveTeam {
 	})
 }
 
-// opens lets an agent answer, and waits until eden has begun to read that.
+// opens lets an agent answer, and waits until eden has started to read that.
 func (f *fan) opens(t *testing.T, team *liveTeam, gates map[string]gate, agent string) (jobID string) {
 	t.Helper()
 	gates[agent].open()

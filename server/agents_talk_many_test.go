@@ -73,7 +73,7 @@ func TestManyAskOne(t *testing.T) {
 // limit.
 func checkPermits(t *testing.T, facts []fact, n int) {
 	t.Helper()
-	var created, begun []string
+	var created, started []string
 	holding, most := map[string]bool{}, 0
 	counts := map[string]int{}
 	for _, f := range facts {
@@ -84,10 +84,10 @@ func checkPermits(t *testing.T, facts []fact, n int) {
 			if f.Phase == "dispatching" {
 				continue
 			}
-			holding[f.JobID], begun = true, append(begun, f.JobID)
+			holding[f.JobID], started = true, append(started, f.JobID)
 		case coordination.TypeA2AJobRunning:
 			if !holding[f.JobID] {
-				holding[f.JobID], begun = true, append(begun, f.JobID)
+				holding[f.JobID], started = true, append(started, f.JobID)
 			}
 		case coordination.TypeA2AJobCompleted:
 			if !holding[f.JobID] {
@@ -102,8 +102,8 @@ func checkPermits(t *testing.T, facts []fact, n int) {
 	if most != atATime || len(holding) != 0 {
 		t.Errorf("at most %d flows at a time, %d at the end", most, len(holding))
 	}
-	if !slices.Equal(begun, created) {
-		t.Errorf("they begin in the order %v, and were asked for as %v", begun, created)
+	if !slices.Equal(started, created) {
+		t.Errorf("they begin in the order %v, and were asked for as %v", started, created)
 	}
 	for typ, want := range map[string]int{coordination.TypeA2AJobCreated: n, coordination.TypeA2AJobCompleted: n, coordination.TypeA2ASend: n,
 		coordination.TypeA2AResponse: n, coordination.TypeA2AComplete: n, coordination.TypeA2AConcurrencyThrottle: n - atATime} {

@@ -41,11 +41,11 @@ func forgedLog() (log []eventstore.Event, calls map[string][]string) {
 	add(coordination.TypeRunEnded, "seum", judgedData{RunID: "flow.again"})
 	add(coordination.TypeA2AJobCompleted, "eden", judgedData{JobID: "flow"})
 	add(coordination.TypeUnblockFailed, "eden", judgedData{Reason: "no_answer", ToldAgentID: "main", RunID: third})
-	add(coordination.TypeRunQueued, "main", judgedData{RunID: third, SessionKey: lead, Cause: "continuation", Message: "nobody helps"})
+	add(coordination.TypeRunQueued, "main", judgedData{RunID: third, SessionKey: lead, Cause: "continuation", Message: "no one helps"})
 	add(coordination.TypeRunStarted, "main", judgedData{RunID: third})
 	add(coordination.TypeRunEnded, "main", judgedData{RunID: third})
 	return log, map[string][]string{first + ":1": {"go on"}, second + ":1": {"it was restarted"}, second + ":2": {"it was restarted"},
-		"flow:1": {"help", "help"}, third + ":1": {"nobody helps"}}
+		"flow:1": {"help", "help"}, third + ":1": {"no one helps"}}
 }
 
 // rulesBroken are those that a log breaks.

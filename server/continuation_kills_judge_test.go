@@ -38,14 +38,14 @@ type promptCause struct {
 // judgedRun is what the log says of a run.
 type judgedRun struct {
 	agent, message, cause, session string
-	queued, begun, ended           int
+	queued, started, ended         int
 }
 
 // judgedFlow is what the log says of a flow.
 type judgedFlow struct {
-	unblocks     bool
-	from, to     string
-	begun, ended int
+	unblocks       bool
+	from, to       string
+	started, ended int
 }
 
 // promptJudge reads a log, event by event, and notes what it breaks. It folds nothing that the program folds.
@@ -119,21 +119,21 @@ func (j *promptJudge) see(e *eventstore.Event, d *judgedData) {
 		}
 	case coordination.TypeA2AJobCreated:
 		f := j.flow(d.JobID)
-		if f.begun++; f.begun > 1 {
+		if f.started++; f.started > 1 {
 			j.breaks(flowTwice, "flow %s begins again", d.JobID)
 		}
 		f.unblocks, f.from, f.to = d.Origin == "unblock", d.FromAgent, d.ToAgent
 	case coordination.TypeA2AJobCompleted, coordination.TypeA2AJobFailed, coordination.TypeA2AJobCancelled, coordination.TypeA2AJobAbandoned:
 		f := j.flow(d.JobID)
-		if f.ended++; f.ended > 1 || f.begun == 0 {
-			j.breaks(flowTwice, "flow %s begins %d times and ends %d times", d.JobID, f.begun, f.ended)
+		if f.ended++; f.ended > 1 || f.started == 0 {
+			j.breaks(flowTwice, "flow %s begins %d times and ends %d times", d.JobID, f.started, f.ended)
 		}
 	case coordination.TypeRunQueued:
 		j.queued(d)
 	case coordination.TypeRunStarted:
 		r := j.run(d.RunID)
-		if r.begun++; r.begun > 1 || r.queued == 0 || r.ended > 0 {
-			j.breaks(runTwice, "run %s is asked for %d times, has ended %d times and begins %d times", d.RunID, r.queued, r.ended, r.begun)
+		if r.started++; r.started > 1 || r.queued == 0 || r.ended > 0 {
+			j.breaks(runTwice, "run %s is asked for %d times, has ended %d times and begins %d times", d.RunID, r.queued, r.ended, r.started)
 		}
 	case coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut:
 		r := j.run(d.RunID)
@@ -213,7 +213,7 @@ func (j *promptJudge) check(over bool) {
 	for id, c := range j.causes {
 		switch {
 		case c.flow:
-			if f := j.flows[id]; f == nil || f.begun != 1 || !f.unblocks || f.from != c.agent || f.to != c.to {
+			if f := j.flows[id]; f == nil || f.started != 1 || !f.unblocks || f.from != c.agent || f.to != c.to {
 				j.breaks(causeWithoutRun, "%s of %s to %s names flow %s: %+v", c.typ, c.agent, c.to, id, f)
 			}
 		case j.runs[id] == nil || j.runs[id].queued != 1:
@@ -272,7 +272,7 @@ func (j *promptJudge) state() (waiting, running int) {
 		}
 		switch {
 		case r == nil, r.ended > 0:
-		case r.begun > 0:
+		case r.started > 0:
 			running++
 		default:
 			waiting++

@@ -227,10 +227,10 @@ func (k *windowKills) begins(t *testing.T, url string, r *rand.Rand) {
 			case 2:
 				_, up = uses(agent, "task_backlog_add", map[string]any{"description": "it is for later", "assignee": agent})
 			default:
-				var begun taskAnswer
-				if begun, up = uses(agent, "task_start", map[string]any{"description": "another agent has to help", "steps": steps}); up {
+				var started taskAnswer
+				if started, up = uses(agent, "task_start", map[string]any{"description": "another agent has to help", "steps": steps}); up {
 					by := []string{keptGoing[(i+1)%len(keptGoing)], keptGoing[(i+2)%len(keptGoing)]}
-					_, up = uses(agent, "task_block", map[string]any{"task_id": begun.TaskID, "reason": "something is missing", "unblock_by": by})
+					_, up = uses(agent, "task_block", map[string]any{"task_id": started.TaskID, "reason": "something is missing", "unblock_by": by})
 				}
 			}
 			if !up {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/health"
@@ -31,7 +29,6 @@ import (
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/services/access"
-	"github.com/pronto-lab/openclawd/services/approvals"
 	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/services/notifier"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
@@ -113,7 +110,8 @@ func (p *Program) openDiscord(a *agents, runs *runner.Runs) {
 		Then: map[string]outbound.Then{delivery.Request: d.requests.Delivered, delivery.Reminder: d.requests.Reported, delivery.Escalate: d.requests.Reported,
 			delivery.Send: d.sends.Delivered}})
 	d.typing = &outbound.Typing{Bots: d.bots, Accounts: d.bots.Registry, AfterFunc: func(wait time.Duration, f func()) discord.Timer { return time.AfterFunc(wait, f) }, Logger: logger}
-	d.commands = command.New(command.Options{Bots: d.bots, Sessions: discordSessions{p}, Approvals: approvalMessages{a}, Config: inForce, Now: p.opts.Now, Logger: logger})
+	language := func() coordination.Language { return inForce().Language() }
+	d.commands = command.New(command.Options{Bots: d.bots, Sessions: discordSessions{p}, Approvals: command.Decisions{Decider: a.approvals, Language: language}, Config: inForce, Now: p.opts.Now, Logger: logger})
 	d.notifier = notifier.New(notifier.Options{Log: p.log, Config: inForce, Bots: func() []collaborate.Bot { return d.bots.Registry().ForCollaborate() },
 		Buttons: func(id string) []byte { return command.Buttons(inForce().Language(), id) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify")})
 	d.webhook = notifier.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
@@ -358,69 +356,4 @@ func (c discordChannels) Account(post messenger.Post) string {
 // Post implements messenger.Channels.
 func (c discordChannels) Post(ctx context.Context, post messenger.Post) error {
 	return c.out().Post(ctx, post.Key, post.Agent, post.To, post.AccountID, post.ThreadID, post.Text)
-}
-
-// approvalMessages answers people's decisions in Discord in words.
-type approvalMessages struct{ agents *agents }
-
-// Approve implements command.Approvals.
-func (o approvalMessages) Approve(ctx context.Context, id, person string) (string, error) {
-	d, err := o.agents.approvals.Approve(ctx, id, person)
-	if err != nil {
-		return o.refusalText(err), err
-	}
-	in := o.language()
-	return fmt.Sprintf(in.Say("%[3]s의 %[1]s %[2]s: %[4]s 님이 승인했습니다.", "The %s %s of %s is approved by %s."), kindOf(in, d.Kind), d.ID, d.AgentID, d.DecidedBy), nil
-}
-
-// Reject implements command.Approvals.
-func (o approvalMessages) Reject(ctx context.Context, id, person, reason string) (string, error) {
-	d, err := o.agents.approvals.Reject(ctx, id, person, reason)
-	if err != nil {
-		return o.refusalText(err), err
-	}
-	in := o.language()
-	return fmt.Sprintf(in.Say("%[3]s의 %[1]s %[2]s: %[4]s 님이 거절했습니다: %[5]s", "The %s %s of %s is rejected by %s: %s"), kindOf(in, d.Kind), d.ID, d.AgentID,
-		d.DecidedBy, reason), nil
-}
-
-func (o approvalMessages) language() coordination.Language {
-	return o.agents.approvals.Config().Language()
-}
-
-// kindOf is the display name of a kind of approval.
-func kindOf(in coordination.Language, kind string) string {
-	if kind == approval.OfPlan {
-		return in.Say("계획", kind)
-	}
-	return in.Say("작업", kind)
-}
-
-// refusalText is the reason why a decision was refused, "" if it is internal.
-func (o approvalMessages) refusalText(err error) string {
-	r, is := errors.AsType[*approval.Refusal](err)
-	if !is {
-		return ""
-	}
-	why, hint := r.Text, r.HintText
-	if o.language() == coordination.Korean {
-		why, hint = koreanRefusal(r)
-	}
-	return why + "; " + hint
-}
-
-// koreanRefusal is a refusal in Korean, by its code.
-func koreanRefusal(r *approval.Refusal) (why, hint string) {
-	hint = "openclawd approvals 명령으로 결정을 기다리는 목록을 볼 수 있습니다"
-	switch {
-	case r.Details.Unknown:
-		return "해당하는 작업이나 계획이 없습니다", hint
-	case r.Reason == approvals.CodeState:
-		return "이미 처리되어 더 이상 결정을 기다리지 않습니다 (" + r.Text + ")", hint
-	case r.Field == "reason":
-		return "이유가 없습니다", "이유를 적어 주세요: 에이전트에게 전달됩니다"
-	case r.Field == "by":
-		return "이 이름으로는 결정할 수 없습니다 (" + r.Text + ")", "자신의 이름으로 결정하세요"
-	}
-	return "결정할 수 없습니다 (" + r.Text + ")", hint
 }

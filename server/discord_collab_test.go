@@ -196,7 +196,7 @@ func transcript(a *a2atest.Asked) string {
 }
 
 // What starts in webchat is seen in Discord, in the usual channel; the session where it started is told the answer.
-func TestED_BegunInWebchatSeenInDiscord(t *testing.T) {
+func TestED_StartedInWebchatSeenInDiscord(t *testing.T) {
 	t.Parallel()
 	team := startDiscordTeam(t, discordSetting{answer: edenIsAsked})
 	if got := team.tells("ruda", "이든한테 물어봐줘"); got != "이든에게 전달했습니다" {
@@ -319,7 +319,7 @@ func TestC4E6_TheMissingBindingIsNamed(t *testing.T) {
 			case a.AfterTool():
 				return a2atest.Say("안 됩니다")
 			case strings.Contains(a.Message(), "모르는"):
-				return ask("nobody", "안녕")
+				return ask("stranger", "안녕")
 			}
 			return ask("mute", "안녕")
 		}})
@@ -327,13 +327,13 @@ func TestC4E6_TheMissingBindingIsNamed(t *testing.T) {
 	team.quiet()
 	team.says(team.dev.ID, "%s 무음한테 물어봐", team.at("ruda"))
 	team.quiet()
-	for i, want := range []string{`{agentId: "nobody", match: {channel: "discord"`, `{agentId: "mute", match: {channel: "discord"`} {
+	for i, want := range []string{`{agentId: "stranger", match: {channel: "discord"`, `{agentId: "mute", match: {channel: "discord"`} {
 		if got := team.toolAnswers("ruda")[i]; got.Success || got.Code != "mapping_not_found" || !strings.Contains(got.Hint, want) {
 			t.Errorf("ruda is answered %+v, want mapping_not_found, and %s", got, want)
 		}
 	}
 	failed := said[coordination.A2ACollaborate](team, coordination.TypeA2ACollaborateFailed)
-	if len(failed) != 2 || failed[0].ErrorCode != "mapping_not_found" || failed[0].ToAgent != "nobody" || failed[1].ToAgent != "mute" {
+	if len(failed) != 2 || failed[0].ErrorCode != "mapping_not_found" || failed[0].ToAgent != "stranger" || failed[1].ToAgent != "mute" {
 		t.Errorf("the log has %+v", failed)
 	}
 	if n := len(team.discord.Threads(team.dev.ID)); n != 0 {
@@ -384,7 +384,7 @@ func escalatingToOps(text string) string {
 
 // A requester continues at once: it answers a person while the other agent still thinks, and takes up an answer that comes minutes
 // later.
-func TestA1A2A3_NobodyWaits(t *testing.T) {
+func TestA1A2A3_NoAgentWaits(t *testing.T) {
 	t.Parallel()
 	thinks := make(gate)
 	team := startDiscordTeam(t, discordSetting{answer: func(team *discordTeam, a a2atest.Asked) a2atest.Answer {

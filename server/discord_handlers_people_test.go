@@ -167,15 +167,15 @@ func TestSlashCommands(t *testing.T) {
 func TestEditsAndDeletionsChangeNothing(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
-	begun, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}), make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
 	defer free()
 	team := startDiscordTeam(t, discordSetting{answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
-		once.Do(func() { close(begun); <-release })
+		once.Do(func() { close(started); <-release })
 		return a2atest.Say("네")
 	}})
 	m := team.says(team.dev.ID, "%s 안녕", team.at("ruda"))
-	<-begun
+	<-started
 	before := team.verdicts(m.ID)
 	waits := team.says(team.dev.ID, "%s 그리고", team.at("ruda")) // its run has not started when it is deleted
 	team.await("the second message to be decided about", func() bool { return len(team.verdicts(waits.ID)) > 0 })
@@ -251,12 +251,12 @@ func TestMessagesOfTheTimeBetweenAreHandled(t *testing.T) {
 // A stop word to an agent ends its run there, and starts none; other sessions go on.
 func TestStopWordsEndWhatRuns(t *testing.T) {
 	t.Parallel()
-	begun := make(chan string, 8)
+	started := make(chan string, 8)
 	release := make(chan struct{})
 	free := sync.OnceFunc(func() { close(release) })
 	defer free()
 	team := startDiscordTeam(t, discordSetting{answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
-		begun <- a.Agent
+		started <- a.Agent
 		select {
 		case <-a.Context.Done():
 		case <-release:
@@ -266,7 +266,7 @@ func TestStopWordsEndWhatRuns(t *testing.T) {
 	team.says(team.dev.ID, "%s 오래 걸리는 일", team.at("ruda"))
 	team.says(team.ops.ID, "%s 다른 일", team.at("ruda"))
 	for range 2 {
-		<-begun
+		<-started
 	}
 	stop := team.says(team.dev.ID, "%s stop", team.at("ruda"))
 	team.await("the run to end", func() bool { return len(team.ends()) == 1 })

@@ -280,7 +280,7 @@ func TestBug40_TheRequesterKnowsWhatItHasAsked(t *testing.T) {
 }
 
 // An author that may not speak lets no agent into a thread, starts no run, and is not remembered.
-func TestBug42_WhoMayNotSpeakLetsNobodyIn(t *testing.T) {
+func TestBug42_WhoMayNotSpeakLetsNoOneIn(t *testing.T) {
 	t.Parallel()
 	var stranger *discordtest.Human
 	team, thread := collaborating(t, discordSetting{before: func(team *discordTeam) {
@@ -312,10 +312,10 @@ func TestBug42_WhoMayNotSpeakLetsNobodyIn(t *testing.T) {
 func TestBug43_WhatCameMeanwhileIsToldNext(t *testing.T) {
 	t.Parallel()
 	var once sync.Once
-	begun, release := make(chan struct{}), make(chan struct{})
+	started, release := make(chan struct{}), make(chan struct{})
 	team := startDiscordTeam(t, discordSetting{answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
 		if a.Agent == "dajim" {
-			once.Do(func() { close(begun); <-release })
+			once.Do(func() { close(started); <-release })
 		}
 		return a2atest.Say(nothing)
 	}})
@@ -328,7 +328,7 @@ func TestBug43_WhatCameMeanwhileIsToldNext(t *testing.T) {
 	}()
 	team.says(team.dev.ID, "%s 먼저 온 말", team.at("ruda"))
 	team.says(team.dev.ID, "%s 뭐래?", team.at("dajim"))
-	<-begun
+	<-started
 	late := team.says(team.dev.ID, "%s 나중에 온 말", team.at("ruda"))
 	team.await("the late message to be decided about", func() bool { return len(team.verdicts(late.ID)) > 0 })
 	close(release)

@@ -48,7 +48,7 @@ func TestStormOverTenBots(t *testing.T) {
 	s.calm()
 	t.Run("TestInvariant31_OneRunForEachHandler", s.checkRuns)
 	t.Run("TestInvariant48_EveryMessageHasItsVerdicts", s.checkVerdicts)
-	t.Run("TestInvariant49_ReportsRunNobody", s.checkReports)
+	t.Run("TestInvariant49_ReportsRunNoAgent", s.checkReports)
 	t.Run("TestInvariant50_ObserversKeepLittle", s.checkObserved)
 }
 

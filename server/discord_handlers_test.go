@@ -315,7 +315,7 @@ func TestT5_WhoDoesNotTakePartIsSilent(t *testing.T) {
 }
 
 // A restart forgets no participant.
-func TestT6_RestartsForgetNobody(t *testing.T) {
+func TestT6_RestartsForgetNoOne(t *testing.T) {
 	t.Parallel()
 	team, thread := collaborating(t, discordSetting{})
 	before := team.participants(thread.ID)

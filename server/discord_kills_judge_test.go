@@ -75,11 +75,11 @@ type repeated struct {
 
 // talkRequest is a request of one agent to another.
 type talkRequest struct {
-	matter                           string // that it is about
-	asked, sent, failed, unknown     int
-	tracked                          bool
-	responded, told, untold, dropped int         // dropped: given up after it was sent
-	reminded                         map[int]int // by step
+	matter                               string // that it is about
+	asked, sent, failed, unknown         int
+	tracked                              bool
+	responded, told, unreported, dropped int         // dropped: given up after it was sent
+	reminded                             map[int]int // by step
 }
 
 func (j *talkJudge) breaks(format string, args ...any) {
@@ -346,7 +346,7 @@ func (j *talkJudge) takeRequest(e *eventstore.Event) error {
 		if d.ErrorCode == "" || d.Quiet {
 			q.told++
 		} else {
-			q.untold++
+			q.unreported++
 		}
 		j.counts["escalated, "+cmp.Or(d.ErrorCode, "posted")]++
 	}
@@ -517,7 +517,7 @@ func (j *talkJudge) finds(matters []matter, agents []string) {
 		if q.sent+q.failed+q.unknown != 1 {
 			j.breaks("request %s has not ended once: %+v", id, *q)
 		}
-		if q.sent == 1 && q.tracked && q.responded == 0 && q.told == 0 && q.dropped == 0 && q.untold < response.MaxEscalate {
+		if q.sent == 1 && q.tracked && q.responded == 0 && q.told == 0 && q.dropped == 0 && q.unreported < response.MaxEscalate {
 			j.breaks("request %s was forgotten: %+v", id, *q)
 		}
 	}

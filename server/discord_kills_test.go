@@ -453,7 +453,7 @@ func (k *speakKills) finishes(t *testing.T) {
 	}
 	k.judge.finds(k.matters, agents)
 	k.reports(t)
-	k.showsWhatNobodyKnows(t)
+	k.showsUnknownPosts(t)
 	if t.Failed() {
 		t.Log(k.story())
 	}
@@ -506,8 +506,8 @@ func (k *speakKills) rests(t *testing.T) (due time.Time, waiting bool) {
 	return due, waiting
 }
 
-// showsWhatNobodyKnows checks that people are shown every post whose result is unknown.
-func (k *speakKills) showsWhatNobodyKnows(t *testing.T) {
+// showsUnknownPosts checks that people are shown every post whose result is unknown.
+func (k *speakKills) showsUnknownPosts(t *testing.T) {
 	t.Helper()
 	var dead struct {
 		Items []struct{ EffectID, Error string }

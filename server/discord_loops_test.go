@@ -45,7 +45,7 @@ func rudaWritesToEden(_ *discordTeam, a a2atest.Asked) a2atest.Answer {
 
 // Messages between agents are reported in a thread by one bot, without mentions, and start no run: neither the reports, nor what is
 // written below them. It is dropped, with the reason.
-func TestL1L2_ReportsMakeNobodyRun(t *testing.T) {
+func TestL1L2_ReportsStartNoRun(t *testing.T) {
 	t.Parallel()
 	team := startDiscordTeam(t, discordSetting{config: reportingToOps, answer: rudaWritesToEden})
 	team.await("the sink to begin", func() bool { return len(team.events(coordination.TypeSinkAdvanced)) > 0 })

@@ -35,7 +35,7 @@ func TestNamesAreRecognisedAsPeopleWriteThem(t *testing.T) {
 }
 
 // However short the time to a reminder is, no agent is said to be silent for the 0th minute.
-func TestNobodyIsSilentForZeroMinutes(t *testing.T) {
+func TestNoAgentIsSilentForZeroMinutes(t *testing.T) {
 	t.Parallel()
 	team := startDiscordTeam(t, discordSetting{
 		config: func(text string) string {

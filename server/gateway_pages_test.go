@@ -19,8 +19,8 @@ func TestAPageShowsTasksAndDecides(t *testing.T) {
 			{"content": "first"}, {"content": "second"}, {"content": "third"}}}).TaskID
 	}
 	house, fence := ask("tear the house down"), ask("paint the fence")
-	begun := uses(t, team.client, "eden", "task_start", map[string]any{"description": "cut the grass", "simple": true}).TaskID
-	plan := uses(t, team.client, "eden", "plan_submit", map[string]any{"title": "The garden", "steps": []string{"look", "dig"}, "task_id": begun})
+	started := uses(t, team.client, "eden", "task_start", map[string]any{"description": "cut the grass", "simple": true}).TaskID
+	plan := uses(t, team.client, "eden", "plan_submit", map[string]any{"title": "The garden", "steps": []string{"look", "dig"}, "task_id": started})
 	if !plan.Success {
 		t.Fatalf("%+v", plan)
 	}

@@ -98,10 +98,10 @@ func TestWatchdogIsAnsweredWhileNothingHangs(t *testing.T) {
 // Without a listener a notification costs nothing and ends nothing.
 func TestProgramServesWithoutASupervisor(t *testing.T) {
 	t.Parallel()
-	nobody := &supervised{logger: slog.New(slog.DiscardHandler)}
-	nobody.starting("x")
-	nobody.reloading()
-	nobody.run(t.Context(), nil, nil)
+	unsupervised := &supervised{logger: slog.New(slog.DiscardHandler)}
+	unsupervised.starting("x")
+	unsupervised.reloading()
+	unsupervised.run(t.Context(), nil, nil)
 	deaf := &supervised{Supervisor{Tell: func(string) error { return errors.New("gone") }}, slog.New(slog.DiscardHandler)}
 	ctx, end := context.WithCancel(t.Context())
 	end()

@@ -147,12 +147,12 @@ func (s *story) ends(t *testing.T) {
 // ofTheStory is what stands in the log of the story's work session, in order.
 var ofTheStory = slices.Concat(
 	[]string{"task.started ruda: Task started"},
-	begun("dajim", "delegation.spawned ruda: ruda>dajim", "delegation.running dajim: ruda>dajim"),
-	begun("seum", "delegation.spawned ruda: ruda>seum", "delegation.running seum: ruda>seum"),
+	started("dajim", "delegation.spawned ruda: ruda>dajim", "delegation.running dajim: ruda>dajim"),
+	started("seum", "delegation.spawned ruda: ruda>seum", "delegation.running seum: ruda>seum"),
 	over("dajim", "", "delegation.completed dajim: ruda>dajim"),
 	[]string{"task.verified ruda", "delegation.verified ruda: ruda>dajim"},
 	over("seum", " failed", "delegation.failed seum: ruda>seum"),
-	begun("seum", "task.retrying ruda", "delegation.retrying ruda: ruda>seum again=1",
+	started("seum", "task.retrying ruda", "delegation.retrying ruda: ruda>seum again=1",
 		"delegation.spawned ruda: ruda>seum again=1", "delegation.running seum: ruda>seum"),
 	over("seum", "", "delegation.completed seum: ruda>seum"),
 	[]string{
@@ -167,8 +167,8 @@ var ofTheStory = slices.Concat(
 	},
 )
 
-// begun is the start of a sub-agent, and what its task records of it.
-func begun(agent string, told ...string) []string {
+// started is the start of a sub-agent, and what its task records of it.
+func started(agent string, told ...string) []string {
 	with := ": ruda>" + agent
 	return append([]string{"a2a.job.created ruda" + with + " orchestration.task", "a2a.spawn ruda" + with + " delegation.subagent",
 		"a2a.send ruda" + with + " delegation.subagent", "a2a.spawn_result ruda" + with + " delegation.subagent"}, told...)

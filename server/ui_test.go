@@ -429,7 +429,7 @@ func TestUIAnswersAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// Without a write token everyone on this machine may use the page, and nobody else: a proxy's clients have to log in.
+// Without a write token everyone on this machine may use the page, and no one else: a proxy's clients have to log in.
 func TestUIOnThisMachine(t *testing.T) {
 	t.Parallel()
 	r := startReloading(t, nil)

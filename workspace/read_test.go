@@ -29,12 +29,12 @@ func TestAgentsAreTheWorkspaces(t *testing.T) {
 	if want := []string{"eden", "seum", "한결"}; !slices.Equal(ids, want) {
 		t.Errorf("agents: %q, want %q", ids, want)
 	}
-	for id, want := range map[string]bool{"eden": true, "한결": true, "nobody": false, "file": false, "link": false} {
+	for id, want := range map[string]bool{"eden": true, "한결": true, "stranger": false, "file": false, "link": false} {
 		if there, err := h.HasAgent(id); err != nil || there != want {
 			t.Errorf("%s: %t, %v", id, there, err)
 		}
 	}
-	if _, err := h.Tasks("nobody"); !errors.Is(err, workspace.ErrNoAgent) {
+	if _, err := h.Tasks("stranger"); !errors.Is(err, workspace.ErrNoAgent) {
 		t.Errorf("tasks of a missing agent: %v", err)
 	}
 	if tasks, err := h.Tasks("seum"); err != nil || tasks.Files != 0 {

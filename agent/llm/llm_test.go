@@ -51,7 +51,7 @@ func TestCleanTextIsShortAndHoldsNoSecret(t *testing.T) {
 			t.Fatalf("%q", got)
 		}
 	})
-	if got := llm.Clean("a key sk-abcdefghijklmnopqrstuv\nof somebody"); got != "a key *** of somebody" {
+	if got := llm.Clean("a key sk-abcdefghijklmnopqrstuv\nof someone"); got != "a key *** of someone" {
 		t.Errorf("got %q", got)
 	}
 }

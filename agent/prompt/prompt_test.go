@@ -143,9 +143,9 @@ func TestPromptNamesAgentAndSession(t *testing.T) {
 	if diff := cmp.Diff([]llm.Tool{{Name: "agents_list", Description: "lists agents"}, {Name: "session_status"}}, p.Tools); diff != "" {
 		t.Error(diff)
 	}
-	nobody := b.build(t, prompt.Ask{Agent: "nobody", Session: key(t, "agent:nobody:main"), Message: user("hi")})
-	if !strings.HasPrefix(nobody.System, "You are nobody, the agent with the id `nobody`.") || !strings.Contains(nobody.System, "you have no tools") {
-		t.Error(nobody.System)
+	stranger := b.build(t, prompt.Ask{Agent: "stranger", Session: key(t, "agent:stranger:main"), Message: user("hi")})
+	if !strings.HasPrefix(stranger.System, "You are stranger, the agent with the id `stranger`.") || !strings.Contains(stranger.System, "you have no tools") {
+		t.Error(stranger.System)
 	}
 }
 

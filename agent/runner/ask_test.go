@@ -58,7 +58,7 @@ func TestAskInAForeignTransaction(t *testing.T) {
 	if n := h.log.decided.Load() - before; n > 4 {
 		t.Errorf("%d transactions of the runner's and the worker's for two runs", n)
 	}
-	asks[0].Message, asks[1].Model = "", "nobody/x"
+	asks[0].Message, asks[1].Model = "", "stranger/x"
 	if n, err := h.asking(asks...); n != 0 || err != nil {
 		t.Errorf("asked again, %d appends, %v", n, err)
 	}
@@ -87,7 +87,7 @@ func TestAskRefusesAsQueueDoes(t *testing.T) {
 		}
 	}
 	a := ask(t, "r1", "main", "hi")
-	a.Model = "nobody/x"
+	a.Model = "stranger/x"
 	var refusal *run.Refusal
 	if _, err := h.asking(ask(t, "r2", "other", "hi"), a); !errors.As(err, &refusal) || refusal.Reason != run.CodeUnknownModel {
 		t.Errorf("got %v", err)

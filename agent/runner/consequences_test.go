@@ -437,7 +437,7 @@ func TestRunsEndWithoutConsequences(t *testing.T) {
 			}
 			h.say("lost", "lost", "hi")
 			h.begin("lost")
-			h.wake() // it loses what it has not begun, and goes on
+			h.wake() // it loses what it has not started, and goes on
 			h.say("ok", "ok", "hi")
 			h.ends("ok", run.OK, "echo: hi")
 			if r := h.over("lost"); r.State != run.Aborted && (name != "id that is taken" || r.State != run.Failed) {

@@ -385,7 +385,7 @@ func checkCrashLog(t testing.TB, path string, acked []string, whole bool) *story
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(projectiontest.Dump(t, db, definitions()...), left); diff != "" {
-			t.Errorf("%s: tables differ from those made anew (-rebuilt +left):\n%.4000s", filepath.Base(path), diff)
+			t.Errorf("%s: tables differ from rebuilt ones (-rebuilt +left):\n%.4000s", filepath.Base(path), diff)
 		}
 	}
 	return &told
@@ -446,13 +446,13 @@ func (s *story) add(typ string, data []byte) error {
 	r := s.runs[over.RunID]
 	switch {
 	case r == nil:
-		return errors.New("nobody has asked for it")
+		return errors.New("no one has asked for it")
 	case r.end != "":
 		return errors.New("it has ended before, with " + r.end)
 	case typ == coordination.TypeRunStarted:
 		return s.started(r)
 	case typ == coordination.TypeRunAborted && (over.Reason != "restart" || !r.started):
-		return errors.New("only a restart breaks runs off, and only those that have begun")
+		return errors.New("only a restart breaks runs off, and only those that have started")
 	case typ != coordination.TypeRunAborted && typ != coordination.TypeRunEnded:
 		return errors.New("no run fails")
 	}
@@ -501,7 +501,7 @@ func (s *story) started(r *toldRun) error {
 	}
 	switch before, any := s.place[key]; {
 	case r.started:
-		return errors.New("it has begun before")
+		return errors.New("it has started before")
 	case s.busy[key] != nil:
 		return errors.New("run " + s.busy[key].asked.RunID + " of the session is under way")
 	case any && (n < before || n == before && r.asked.RetryOf == ""):
@@ -525,7 +525,7 @@ func (s *story) said(m *coordination.SessionMessage) error {
 	case m.Author == "tool":
 		r.results++
 	case m.Author == "user", m.Author == "assistant":
-		return errors.New("nobody has said that")
+		return errors.New("no one has said that")
 	}
 	return nil
 }
@@ -538,16 +538,16 @@ func (s *story) faults(whole bool) (faults []string) {
 	if whole && len(s.order) < crashMessages {
 		faults = append(faults, fmt.Sprintf("%d runs for %d messages", len(s.order), crashMessages))
 	}
-	begun := map[string]bool{} // messages, by the run that was asked for at first
+	started := map[string]bool{} // messages, by the run that was asked for at first
 	for _, r := range s.order {
 		ok := r.end == coordination.TypeRunEnded
-		first := r.started && !begun[r.root()] // its message stands there once, however often it was begun to answer it
-		begun[r.root()] = begun[r.root()] || r.started
+		first := r.started && !started[r.root()] // its message stands there once, however often it was started to answer it
+		started[r.root()] = started[r.root()] || r.started
 		switch want := first; {
 		case whole && r.end == "":
 			fault(r, "it has no end")
 		case want != (r.users == 1) || r.users > 1:
-			fault(r, "begun for the first time: %v, but its message is %d times in the transcript", want, r.users)
+			fault(r, "started for the first time: %v, but its message is %d times in the transcript", want, r.users)
 		case ok != (r.answers == 1) || r.answers > 1:
 			fault(r, "%s, but its answer is %d times in the transcript", r.end, r.answers)
 		case ok && r.over.Text != "echo: "+r.asked.Message:
@@ -581,7 +581,7 @@ func (s *story) wrongCalls(calls string) (faults []string) {
 			continue
 		}
 		if times[key]++; asked[key] != "" && asked[key] != what || times[key] > tries[root] {
-			faults = append(faults, fmt.Sprintf("call %s was made %d times, the run has begun %d times", key, times[key], tries[root]))
+			faults = append(faults, fmt.Sprintf("call %s was made %d times, the run has started %d times", key, times[key], tries[root]))
 		}
 		asked[key] = what
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-const fallback = `{agents: {defaults: {model: {primary: 'scripted/one', fallbacks: ['scripted/two', 'nobody/three']}}}}`
+const fallback = `{agents: {defaults: {model: {primary: 'scripted/one', fallbacks: ['scripted/two', 'stranger/three']}}}}`
 
 // Promise: model-retry
 func TestModelsAreAskedAgainAndThenOthers(t *testing.T) {
@@ -46,14 +46,14 @@ func TestModelsAreAskedAgainAndThenOthers(t *testing.T) {
 		"longer than there is":    {script: one(`{"class": "rate_limited", "retryAfter": "40s"}`), config: fallback, state: run.OK, text: "two", calls: 2, from: "scripted/one"},
 		"no key":                  {script: one(`{"class": "auth"}`), config: fallback, state: run.OK, text: "two", calls: 2, from: "scripted/one"},
 		"rejected":                {script: one(`{"class": "rejected"}`), config: fallback, state: run.OK, text: "two", calls: 2, from: "scripted/one"},
-		"cannot be opened": {script: echo, config: `{agents: {defaults: {model: {primary: 'nobody/x', fallbacks: ['scripted/two']}}}}`,
-			state: run.OK, text: "echo: hi", calls: 1, from: "nobody/x"},
+		"cannot be opened": {script: echo, config: `{agents: {defaults: {model: {primary: 'stranger/x', fallbacks: ['scripted/two']}}}}`,
+			state: run.OK, text: "echo: hi", calls: 1, from: "stranger/x"},
 		"all of them": {script: `{"when": {"model": "one"}, "answer": {"fault": {"class": "auth", "status": 401, "message": "who are you"}}}, {"answer": {"fault": {"class": "rejected"}}}`,
-			config: fallback, state: run.Failed, class: "auth", calls: 2, contains: []string{"scripted/one: not authorised (401): who are you", "scripted/two: request rejected", "nobody"}},
+			config: fallback, state: run.Failed, class: "auth", calls: 2, contains: []string{"scripted/one: not authorised (401): who are you", "scripted/two: request rejected", "stranger"}},
 		"none to open": {script: echo, config: `{agents: {defaults: {model: 'openai/x'}}}`, state: run.Failed, class: "auth", contains: []string{"OPENAI_API_KEY"}},
 		"too long":     {script: one(`{"class": "context_exceeded"}`), config: fallback, state: run.OK, text: "two", calls: 4, from: "scripted/one"},
 		"too long ever": {script: `{"answer": {"fault": {"class": "context_exceeded"}}}`, config: fallback, state: run.Failed, class: "context_exceeded", calls: 6,
-			contains: []string{"scripted/one: context too long", "; then scripted/two: context too long", "nobody"}},
+			contains: []string{"scripted/one: context too long", "; then scripted/two: context too long", "stranger"}},
 		"too long, then no key": {script: `{"when": {"model": "one"}, "answer": {"fault": {"class": "context_exceeded"}}}, {"answer": {"fault": {"class": "auth"}}}`,
 			config: fallback, state: run.Failed, class: "context_exceeded", calls: 4, contains: []string{"scripted/one: context too long"}},
 	} {
@@ -86,7 +86,7 @@ func TestRetriedAnswerStartsOver(t *testing.T) {
 	h := setup(t, setting{script: `{"when": {"attempt": 1}, "answer": {"text": "half an answer", "fault": {"class": "unavailable", "after": 2}}}, ` + echo})
 	h.say("r1", "main", "hi")
 	h.ends("r1", run.OK, "echo: hi")
-	if diff := cmp.Diff([]string{"started", "text half ", "text half an ", "text echo:  (anew)", "text echo: hi", "ended ok"}, h.told("r1")); diff != "" {
+	if diff := cmp.Diff([]string{"started", "text half ", "text half an ", "text echo:  (again)", "text echo: hi", "ended ok"}, h.told("r1")); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"user: hi", "assistant: echo: hi (stop)"}, h.transcript("main")); diff != "" {
@@ -303,9 +303,9 @@ func TestOverlongPromptGoesToFallbackModel(t *testing.T) {
 func TestModelOfASessionIsGone(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	h.patch("main", `{"model":"nobody/x"}`)
+	h.patch("main", `{"model":"stranger/x"}`)
 	h.say("r1", "main", "hi")
-	if r := h.ends("r1", run.OK, "echo: hi"); r.Over.FallbackFrom != "nobody/x" || r.Over.Provider != "scripted" {
+	if r := h.ends("r1", run.OK, "echo: hi"); r.Over.FallbackFrom != "stranger/x" || r.Over.Provider != "scripted" {
 		t.Errorf("got %+v", r.Over)
 	}
 	h.checkSettled()

@@ -169,7 +169,7 @@ type counted struct {
 	decided atomic.Int64
 	written atomic.Int64 // of these, those that appended events
 	rows    atomic.Int64
-	refused chan error // holds the first few that nobody has read
+	refused chan error // holds the first few that no one has read
 }
 
 func (c *counted) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventstore.StreamAppend, error)) (eventstore.Result, error) {
@@ -471,7 +471,7 @@ func (h *fixture) told(id string) (lines []string) {
 		case run.Text:
 			line += " " + u.Text
 			if u.Replaces {
-				line += " (anew)"
+				line += " (again)"
 			}
 		case run.ToolStart:
 			line += " " + u.ToolName + " " + string(u.Args)

@@ -47,7 +47,7 @@ func TestInvariant29_OneKeyIsOneRun(t *testing.T) {
 	h.checkSettled()
 	// It is the same for ever, also for who asks something else under its name, or badly.
 	unheardOf := ask(t, "one key", "main", "another")
-	unheardOf.Model = "nobody/x"
+	unheardOf.Model = "stranger/x"
 	for _, a := range []run.Ask{ask(t, "one key", "main", "another"), ask(t, "one key", "other", ""), unheardOf, {}} {
 		a.RunID = "one key"
 		accepted := h.queue(a)
@@ -104,7 +104,7 @@ func TestWhatIsNotAccepted(t *testing.T) {
 		"label":      {"other", run.CodeInvalidAsk, func(a *run.Ask) { a.Label = "taken" }},
 		"no message": {"other", run.CodeInvalidAsk, func(a *run.Ask) { a.Message = "" }},
 		"no lane":    {"other", run.CodeUnknownLane, func(a *run.Ask) { a.Lane = "fast" }},
-		"no model":   {"other", run.CodeUnknownModel, func(a *run.Ask) { a.Model = "nobody/x" }},
+		"no model":   {"other", run.CodeUnknownModel, func(a *run.Ask) { a.Model = "stranger/x" }},
 		"no such":    {"other", run.CodeUnknownModel, func(a *run.Ask) { a.Model = "x" }},
 	} {
 		a := ask(t, "no", c.session, "hi")

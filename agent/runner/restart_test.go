@@ -23,10 +23,10 @@ func TestRestartInEachState(t *testing.T) {
 			before := setup(t, setting{script: hangs})
 			before.say("done", "main", "hello")
 			before.over("done")
-			a := ask(t, "begun", "main", "hang")
+			a := ask(t, "started", "main", "hang")
 			a.OnRestart = onRestart
 			before.queue(a)
-			before.until("begun", says("one two "))
+			before.until("started", says("one two "))
 			before.say("waits", "main", "next")
 			if err := before.db.Close(); err != nil { // nothing more is written, as if the process were gone
 				t.Fatal(err)
@@ -35,16 +35,16 @@ func TestRestartInEachState(t *testing.T) {
 
 			h := openAt(t, before.path, setting{})
 			h.ends("done", run.OK, "echo: hello")
-			if r := h.ends("begun", run.Aborted, ""); r.Over.Reason != "restart" {
+			if r := h.ends("started", run.Aborted, ""); r.Over.Reason != "restart" {
 				t.Errorf("got %+v", r.Over)
 			}
 			h.ends("waits", run.OK, "echo: next")
-			if diff := cmp.Diff([]string{"ended aborted"}, h.told("begun")); diff != "" {
+			if diff := cmp.Diff([]string{"ended aborted"}, h.told("started")); diff != "" {
 				t.Error(diff)
 			}
 			retries := 0
 			for _, r := range h.list() {
-				if r.RetryOf == "begun" {
+				if r.RetryOf == "started" {
 					retries++
 					h.ends(r.RunID, run.OK, "echo: hang")
 				}
@@ -104,10 +104,10 @@ func TestLostLeaseIsTold(t *testing.T) {
 func TestWhatIsNotWantedEnds(t *testing.T) {
 	t.Parallel()
 	before := setup(t, setting{script: hangs})
-	a := ask(t, "begun", "main", "hang")
+	a := ask(t, "started", "main", "hang")
 	a.OnRestart = "retry"
 	before.queue(a)
-	before.until("begun", says("one two "))
+	before.until("started", says("one two "))
 	before.say("waits", "main", "next")
 	before.say("wanted", "main", "and then")
 	if err := before.db.Close(); err != nil { // nothing more is written, as if the process were gone
@@ -119,7 +119,7 @@ func TestWhatIsNotWantedEnds(t *testing.T) {
 		return asked.RunID == "wanted", nil
 	}})
 	h.ends("wanted", run.OK, "echo: and then")
-	if r := h.ends("begun", run.Aborted, ""); r.Over.Reason != "restart" {
+	if r := h.ends("started", run.Aborted, ""); r.Over.Reason != "restart" {
 		t.Errorf("got %+v", r.Over)
 	}
 	if r := h.ends("waits", run.Aborted, ""); r.Over.Reason != "stop" || r.StartedAt != 0 {

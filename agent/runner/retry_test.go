@@ -51,7 +51,7 @@ func TestRetriesEnd(t *testing.T) {
 		}
 	}
 	if list = h.list(); len(list) != run.MaxAttempts {
-		t.Errorf("it was begun %d times", len(list))
+		t.Errorf("it was started %d times", len(list))
 	}
 	h.checkSettled()
 }

@@ -116,7 +116,7 @@ func TestToolsAreCalledAndEachStepIsOnDisk(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"started", "text I ", "text I look.", `tool_start look {"at":"use it"}`, `tool_result sun {"at":"use it"}`,
-		"text It  (anew)", "text It says ", "text It says sun ", `text It says sun {"at":"use `,
+		"text It  (again)", "text It says ", "text It says sun ", `text It says sun {"at":"use `,
 		`text It says sun {"at":"use it"}`, "ended ok"}, h.told("r1")); diff != "" {
 		t.Error(diff)
 	}
@@ -284,9 +284,9 @@ func TestSessionsAndTheirSettings(t *testing.T) {
 	other.Model = "scripted/small"
 	h.queue(other)
 	r2 := h.ends("r2", run.OK, "small 2")
-	anew := ask(t, "r3", "main", "hello")
-	anew.Reset = "new"
-	h.queue(anew)
+	again := ask(t, "r3", "main", "hello")
+	again.Reset = "new"
+	h.queue(again)
 	if r := h.ends("r3", run.OK, "big 1"); r.SessionID == r2.SessionID || r.SessionID != h.session("main").ID {
 		t.Errorf("got %+v", r)
 	}
@@ -310,7 +310,7 @@ func (h *fixture) delete(name string) {
 		if err != nil {
 			return nil, err
 		}
-		decided, err := session.Delete(s, session.DeleteCommand{Main: coordination.MainKey("nobody")})
+		decided, err := session.Delete(s, session.DeleteCommand{Main: coordination.MainKey("stranger")})
 		if err != nil {
 			return nil, err
 		}

@@ -58,11 +58,11 @@ func TestStopInTheMiddleOfAStream(t *testing.T) {
 func TestStopInTheMiddleOfATool(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	for name, heeds := range map[string]bool{"that heeds it": true, "that does not": false} {
+	for name, obeys := range map[string]bool{"that obeys it": true, "that does not": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, setting{script: useTool + "," + echo, tools: box{"look": func(ctx context.Context, _ tool.Caller, _ json.RawMessage) (tool.Output, error) {
-				if heeds {
+				if obeys {
 					<-ctx.Done()
 					return tool.Output{}, ctx.Err()
 				}
@@ -80,7 +80,7 @@ func TestStopInTheMiddleOfATool(t *testing.T) {
 			if diff := cmp.Diff([]string{"user: use it", "assistant: I look. (toolUse)", "user: next", "assistant: echo: next (stop)"}, h.transcript("main")); diff != "" {
 				t.Error(diff)
 			}
-			if left := h.Stats().LeftBehind; left != 0 && heeds || left != 1 && !heeds {
+			if left := h.Stats().LeftBehind; left != 0 && obeys || left != 1 && !obeys {
 				t.Errorf("%d left behind", left)
 			}
 			h.checkSettled()

@@ -68,7 +68,7 @@ func BenchmarkThroughput(b *testing.B) {
 	h.end(b)
 }
 
-// How many items a worker gets through that are put off, or ended, when they are begun, where thousands come due at once.
+// How many items a worker gets through that are put off, or ended, when they are started, where thousands come due at once.
 func BenchmarkPutOff(b *testing.B) {
 	const items = 2_000
 	l := openAt(b, emptyAt(b, b.TempDir()))

@@ -171,7 +171,7 @@ func finish(t testing.TB, l *log, path string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(projectiontest.Dump(t, l, workqueue.Definition()), left); diff != "" {
-		t.Errorf("tables differ from those made anew (-rebuilt +left):\n%.4000s", diff)
+		t.Errorf("tables differ from rebuilt ones (-rebuilt +left):\n%.4000s", diff)
 	}
 	stop, err := deeds(l, path)
 	if err != nil {

@@ -397,7 +397,7 @@ func TestRefuserEndsWhatIsGivenUp(t *testing.T) {
 		refused     func(item workqueue.Item) ([]eventstore.StreamAppend, error)
 		want        []string
 	}{
-		"not begun":    {begin: fails, want: []string{"scheduled", "cancelled no"}},
+		"not started":  {begin: fails, want: []string{"scheduled", "cancelled no"}},
 		"begin panics": {begin: func() error { panic("on purpose") }, want: []string{"scheduled", "cancelled panic: on purpose"}},
 		"not lost":     {lost: fails, want: []string{"scheduled", "leased", "cancelled it could not be given back: no"}},
 		"it fails":     {begin: fails, refused: func(workqueue.Item) ([]eventstore.StreamAppend, error) { return nil, fails() }, want: []string{"scheduled", "dead no"}},
@@ -543,7 +543,7 @@ func (l *looking) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return l.log.View(ctx, read)
 }
 
-// Thousands may come due at once that end, or are put off, when they are begun: many of them share a commit. Among them others begin, never
+// Thousands may come due at once that end, or are put off, when they are started: many of them share a commit. Among them others begin, never
 // more at a time than their pool allows, and what would not begin is not tried more often for that.
 func TestManyEndAtOnce(t *testing.T) {
 	t.Parallel()

@@ -203,9 +203,9 @@ func TestConsequencesOfRedactedItems(t *testing.T) {
 func TestConsequencesOfResentItems(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *log) {
-		var mended atomic.Bool
+		var fixed atomic.Bool
 		h := l.start(t, worker.Options{Handlers: task(worker.Policy{MaxAttempts: 1, Then: notes}, func(context.Context, workqueue.Item) error {
-			if mended.Load() {
+			if fixed.Load() {
 				return nil
 			}
 			return errors.New("no")
@@ -213,7 +213,7 @@ func TestConsequencesOfResentItems(t *testing.T) {
 		l.ask(t, effect("e", "a"), effect("other", "b"))
 		pass(time.Minute)
 		synctest.Wait()
-		mended.Store(true)
+		fixed.Store(true)
 		if err := errors.Join(h.Resend(t.Context(), "e", "cli"), h.Cancel(t.Context(), "other", "cli")); err != nil {
 			t.Fatal(err)
 		}

@@ -380,7 +380,7 @@ func TestRestart(t *testing.T) {
 		free := make(chan struct{})
 		l := openAt(t, path)
 		h := l.start(t, worker.Options{Handlers: task(worker.Policy{}, func(context.Context, workqueue.Item) error {
-			<-free // it heeds no context
+			<-free // it ignores its context
 			return nil
 		})})
 		l.ask(t, effect("a1", "a"), effect("a2", "a"), effect("b1", "b"))

@@ -149,7 +149,7 @@ func TestKillInTheMiddleOfAFlow(t *testing.T) {
 		}
 	}
 	if messages != 4 {
-		t.Errorf("%d messages stand in the transcripts, want one for the first answer and one for each turn, however often they were begun", messages)
+		t.Errorf("%d messages stand in the transcripts, want one for the first answer and one for each turn, however often they were started", messages)
 	}
 	var asked []string
 	for _, e := range m.events(t, coordination.TypeRunQueued) {

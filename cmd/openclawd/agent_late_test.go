@@ -101,7 +101,7 @@ func TestGivingUpTooLateIsNotBusy(t *testing.T) {
 	}
 }
 
-// Ctrl-C while the message is on its way stops it too: nobody is told so of a run that goes on.
+// Ctrl-C while the message is on its way stops it too: no one is told so of a run that goes on.
 func TestInterruptWhileSending(t *testing.T) {
 	t.Parallel()
 	m := startTeam(t, 4)

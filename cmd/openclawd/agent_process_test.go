@@ -254,7 +254,7 @@ func TestInterruptStopsTheRun(t *testing.T) {
 	}
 }
 
-// Nobody reads an answer whose pipe is closed: its run is stopped, long before it would end.
+// No one reads an answer whose pipe is closed: its run is stopped, long before it would end.
 func TestClosedOutputStopsTheRun(t *testing.T) {
 	t.Parallel()
 	m := startTeam(t, 4)
@@ -281,7 +281,7 @@ func TestClosedOutputStopsTheRun(t *testing.T) {
 	}
 }
 
-// A server that is killed in the middle of a run says so when it is back, and answers what waited. Whoever waits hears of both.
+// A server that is killed in the middle of a run says so when it is back, and answers what waited. Waiting clients hear of both.
 //
 // Promise: run-once
 func TestKillInTheMiddleOfARun(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// An answer is printed once, whatever comes of it: pieces that were missed come with later ones or at the end, and an answer that begins
-// anew begins on a line of its own.
+// An answer is printed once, whatever comes of it: pieces that were missed come with later ones or at the end, and an answer that starts
+// again begins on a line of its own.
 func TestScreenPrintsAnAnswerOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -26,7 +26,7 @@ func TestScreenPrintsAnAnswerOnce(t *testing.T) {
 		"whole at the end":      {nil, "all of it", "all of it\n"},
 		"piece by piece":        {[]string{"all", "all of", "all of it"}, "all of it", "all of it\n"},
 		"with a gap":            {[]string{"a", "all of"}, "all of it", "all of it\n"},
-		"anew after a tool":     {[]string{"I look.", "It", "It is there"}, "It is there", "I look.\nIt is there\n"},
+		"again after a tool":    {[]string{"I look.", "It", "It is there"}, "It is there", "I look.\nIt is there\n"},
 		"several parts":         {[]string{"one", "two"}, "two", "one\ntwo\n"},
 		"with a line's end":     {[]string{"one\n"}, "one\n", "one\n"},
 		"nothing":               {nil, "", ""},
@@ -56,7 +56,7 @@ func TestScreenEscapesControlCharacters(t *testing.T) {
 	}
 }
 
-// Tools stand out less than what is said, unless somebody wants no colours; where nobody looks at notes there are none.
+// Tools stand out less than what is said, unless someone wants no colours; where no one looks at notes there are none.
 func TestScreenDimsTools(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]screen{"\x1b[2m→ look {}\x1b[0m\n": {noted: true, dim: true}, "→ look {}\n": {noted: true}, "": {dim: true}} {

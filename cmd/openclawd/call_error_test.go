@@ -13,7 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
-// A script can tell from the exit code whether to ask again, to mend a setting, or to give up; and people are told what to do.
+// A script can tell from the exit code whether to ask again, to fix a setting, or to give up; and people are told what to do.
 func TestCallsThatFailSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	refused := func(e *protocol.Error) error {
@@ -41,7 +41,7 @@ func TestCallsThatFailSayWhatToDo(t *testing.T) {
 		"not in time":    {dialError("ws://x", fmt.Errorf("connect: %w", &lateError{time.Second})), exitAgain, "timeout", "--timeout"},
 		"cut off":        {&lostError{&client.ClosedError{Code: 1012}}, exitAgain, "connection_lost", "when the gateway is back"},
 		"interrupted":    {dialError("ws://x", context.Canceled), exitAgain, "interrupted", "run the command again"},
-		"nobody":         {dialError("ws://x", errors.New("connection refused")), exitFailed, "no_gateway", "openclawd serve starts one"},
+		"no server":      {dialError("ws://x", errors.New("connection refused")), exitFailed, "no_gateway", "openclawd serve starts one"},
 		"something else": {dialError("ws://x", &client.UpgradeError{URL: "ws://x", Status: 404}), exitFailed, "no_gateway", "check what listens there"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,10 +24,10 @@ const goingConfig = `{models: {providers: {test: {baseUrl: %q, apiKey: 'none', m
 type goingTeam struct {
 	*team
 	models *a2atest.Model
-	held   chan struct{} // somebody is told something that is held back
+	held   chan struct{} // someone is told something that is held back
 
 	mu   sync.Mutex
-	hold string // what is in a message that is held back until nobody waits for the answer
+	hold string // what is in a message that is held back until no one waits for the answer
 }
 
 var goingStep = regexp.MustCompile(`Task: (task_[0-9a-f]{20})\n(?s:.*)Current step: \((s\d)\)`)
@@ -52,7 +52,7 @@ func (m *goingTeam) answer(a a2atest.Asked) a2atest.Answer {
 	if hold != "" && strings.Contains(a.Message(), hold) {
 		m.held <- struct{}{}
 		<-a.Context.Done()
-		return a2atest.Say("nobody waits for it")
+		return a2atest.Say("no one waits for it")
 	}
 	at := goingStep.FindStringSubmatch(a.Message())
 	if a.AfterTool() || at == nil {
@@ -65,7 +65,7 @@ func (m *goingTeam) answer(a a2atest.Asked) a2atest.Answer {
 	return a2atest.Use(step, a2atest.Call{Name: "task_complete", Args: map[string]any{"task_id": at[1], "summary": "both are done"}})
 }
 
-// dies kills the program, which nobody holds up any more, and begins it again.
+// dies kills the program, which the test no longer holds up, and starts it again.
 func (m *goingTeam) dies(t *testing.T) {
 	t.Helper()
 	m.end(os.Kill)

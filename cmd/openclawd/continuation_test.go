@@ -16,14 +16,14 @@ import (
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// idling stores a task of 이든, in a state directory of its own, that was begun at a time.
-func idling(t *testing.T, begun time.Time) (stateDir string) {
+// idling stores a task of 이든, in a state directory of its own, that was started at a time.
+func idling(t *testing.T, at time.Time) (stateDir string) {
 	t.Helper()
 	stateDir = t.TempDir()
 	if err := os.WriteFile(settings.File(stateDir), []byte(`{agents: {list: [{id: 'eden', name: '이든', default: true}, {id: 'seum', name: '세움'}]}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	now := func() time.Time { return begun }
+	now := func() time.Time { return at }
 	log, err := database.OpenToWrite(t.Context(), filepath.Join(stateDir, database.Name), "", now)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func idling(t *testing.T, begun time.Time) (stateDir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := eventstore.NewEvent{Type: coordination.TypeTaskStarted, AgentID: "eden", Actor: eventstore.ActorAgent, Data: data}.WithTS(begun.UnixMilli())
+	started := eventstore.NewEvent{Type: coordination.TypeTaskStarted, AgentID: "eden", Actor: eventstore.ActorAgent, Data: data}.WithTS(at.UnixMilli())
 	if _, err := log.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.TaskStream("task_한글"), Events: []eventstore.NewEvent{started}}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,9 @@ func idling(t *testing.T, begun time.Time) (stateDir string) {
 // Without a server the prompt is shown that one would send by now, and columns stand in whatever script; nothing is written by that.
 func TestContinuationShowsThePromptThatWouldBeSent(t *testing.T) {
 	t.Parallel()
-	begun := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
-	now := begun.Add(time.Minute)
-	stateDir := idling(t, begun)
+	started := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)
+	now := started.Add(time.Minute)
+	stateDir := idling(t, started)
 	says := func(args ...string) string {
 		t.Helper()
 		var out, notes strings.Builder
@@ -72,7 +72,7 @@ seum   nothing  done                                           after an event
 	if got := says("explain", "eden"); strings.Contains(got, "PROMPT") || !strings.Contains(got, "\nlooks again   in 2m0s\n") {
 		t.Errorf("nothing is sent yet, and that is told as\n%s", got)
 	}
-	now = begun.Add(4 * time.Minute)
+	now = started.Add(4 * time.Minute)
 	if got := says(); !strings.Contains(got, "\neden   continue  idle  task_한글                            now\n") {
 		t.Errorf("four minutes later:\n%s", got)
 	}
@@ -130,7 +130,7 @@ func TestExplainIsCompletedWithAgentsThatMayHaveTasks(t *testing.T) {
 	}
 }
 
-// A table of what was done for a task says whether somebody was told that nobody unblocks it.
+// A table of what was done for a task says whether someone was told that no one unblocks it.
 func TestExplainNamesNotifiedPeople(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

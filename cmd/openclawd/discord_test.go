@@ -31,7 +31,7 @@ const (
 	storyEdenBot = "1401000000000000012"
 )
 
-// story is a log in which a person has asked eden, nobody has answered another message, and ruda has asked eden for a review in a thread.
+// story is a log in which a person has asked eden, no one has answered another message, and ruda has asked eden for a review in a thread.
 type story struct {
 	dir string
 	now time.Time

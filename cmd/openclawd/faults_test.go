@@ -119,7 +119,7 @@ func (p *scene) serving(more ...string) []string {
 	return append([]string{"serve", "--follow", "--api", "127.0.0.1:0", "--state-dir", p.dir, "--db", p.db}, more...)
 }
 
-// serve runs a server until it answers, and then until what was begun here ends it.
+// serve runs a server until it answers, and then until what was started here ends it.
 func (p *scene) serve(more ...string) (server *exec.Cmd, end func(syscall.Signal) int) {
 	p.t.Helper()
 	return p.serveAt(make(chan string, 1), more...)
@@ -158,7 +158,7 @@ func (p *scene) serveBy(server *exec.Cmd, api chan<- string) (_ *exec.Cmd, end f
 	url, ok := strings.CutPrefix(lines.Text(), "listening on ")
 	if !ok {
 		end(syscall.SIGKILL)
-		p.t.Fatalf("serve has not begun: %s", stderr.String())
+		p.t.Fatalf("serve has not started: %s", stderr.String())
 	}
 	api <- url
 	go func() { _, _ = io.Copy(io.Discard, out) }()
@@ -264,7 +264,7 @@ func onAFullVolume(p *scene, f fault) {
 	cmd := program(p.t, "import", "--json", "--db", p.db, p.file)
 	args := []string{"-c", `mount -t tmpfs -o size=2m none "$0" && exec "$@"`, volume}
 	if exec.Command("unshare", "-Urm", "sh", "-c", `mount -t tmpfs -o size=2m none "$0"`, volume).Run() != nil {
-		p.t.Log("this system lets nobody make a volume: the limit of files stands for its end")
+		p.t.Log("this system allows no volume to be made: the limit of files stands for its end")
 		args = []string{"-c", `ulimit -f 4000 && exec "$@"`, volume}
 		cmd = p.shell(cmd, "sh", args...)
 	} else {

@@ -36,7 +36,7 @@ func TestReadTeam(t *testing.T) {
 			[]coordination.ConfigAgent{{ID: "explorer", Kind: coordination.KindUtility}, {ID: "quick", Utility: true}}},
 		{"older map, by key", `{"agents":{"seum":{"model":"x"},"eden":{"id":"Eden"},"defaults":{"model":"x"},"version":2}}`,
 			[]coordination.ConfigAgent{{ID: "Eden"}, {ID: "seum"}}},
-		{"nobody", `{"session":{}}`, []coordination.ConfigAgent{}},
+		{"no agents", `{"session":{}}`, []coordination.ConfigAgent{}},
 		{"as people write it", "{agents: {list: [{id: 'eden', name: '이든',}]}} // the team", []coordination.ConfigAgent{{ID: "eden", Name: "이든"}}},
 		{"with keys of others", `{"newInNextRelease":{"x":1},"agents":{"list":[{"id":"eden","shoeSize":44}]}}`, []coordination.ConfigAgent{{ID: "eden"}}},
 	} {

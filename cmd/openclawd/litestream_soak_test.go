@@ -99,8 +99,8 @@ func (r *replicated) said(pattern string) []string {
 	return regexp.MustCompile(`(?m)^.*(?:`+pattern+`).*$`).FindAllString(string(text), -1)
 }
 
-// anew is how often Litestream has copied all of the file because somebody else had begun the WAL anew, or might have.
-func (r *replicated) anew() int { return len(r.said(`msg=sync .*reason=`)) }
+// recopied is how often Litestream has copied all of the file because another program had restarted the WAL, or might have.
+func (r *replicated) recopied() int { return len(r.said(`msg=sync .*reason=`)) }
 
 // write appends lines for the server to store.
 func (r *replicated) write(n int) {
@@ -232,11 +232,11 @@ func TestSoakLitestreamBesideAServer(t *testing.T) {
 	r.copy()
 	const rounds, burst = 6, 400
 	var moments []moment
-	var anew []int // by round
+	var again []int // by round
 	var walMost int64
 	began := time.Now()
 	for round := range rounds {
-		switch round { // either may be started anew while the other one goes on
+		switch round { // either may be started again while the other one goes on
 		case 2:
 			if code := end(syscall.SIGTERM); code != exitOK {
 				t.Errorf("serve ends with %d beside Litestream, want 0", code)
@@ -265,7 +265,7 @@ func TestSoakLitestreamBesideAServer(t *testing.T) {
 		}
 		r.all()
 		<-time.After(1100 * time.Millisecond) // moments are a sync apart
-		moments, anew = append(moments, r.sync()), append(anew, r.anew())
+		moments, again = append(moments, r.sync()), append(again, r.recopied())
 		<-time.After(1100 * time.Millisecond)
 	}
 	took := time.Since(began)
@@ -306,13 +306,13 @@ func TestSoakLitestreamBesideAServer(t *testing.T) {
 	if _, end := r.serve(); end(syscall.SIGTERM) != exitOK {
 		t.Error("a server of what was restored does not end well")
 	}
-	t.Logf("%d events in %s (%.0f/s); WAL at most %d bytes; killed at %d, restored to %d (%d not copied yet) in %s; copied anew by rounds: %v",
+	t.Logf("%d events in %s (%.0f/s); WAL at most %d bytes; killed at %d, restored to %d (%d not copied yet) in %s; copied again by rounds: %v",
 		r.written, took.Round(time.Millisecond), float64(moments[rounds-1].seq)/took.Seconds(), walMost, acknowledged, newest, max(0, acknowledged-newest),
-		restoring.Round(time.Millisecond), anew)
+		restoring.Round(time.Millisecond), again)
 	if len(r.said(`msg=sync `)) == 0 || len(r.said(`msg=checkpoint `)) == 0 {
-		t.Error("Litestream says of no sync and no checkpoint: this test would not see what it has to copy anew")
+		t.Error("Litestream says of no sync and no checkpoint: this test would not see what it has to copy again")
 	}
-	if anew[1] > 0 || anew[5] > anew[4] {
+	if again[1] > 0 || again[5] > again[4] {
 		t.Errorf("the server has moved the WAL under Litestream: %q", r.said(`msg=sync .*reason=`))
 	}
 	if bad := r.said(`level=(?:ERROR|WARN)`); len(bad) > 0 {

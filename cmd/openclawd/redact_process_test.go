@@ -28,7 +28,7 @@ import (
 
 const toRedact = "하늘색코끼리-secret-42"
 
-// toldTeam is a state directory in which agents have told a secret, and nobody serves.
+// toldTeam is a state directory in which agents have told a secret, and no one serves.
 func toldTeam(t *testing.T) *team {
 	t.Helper()
 	m := startTeam(t, 4)
@@ -114,7 +114,7 @@ func TestRedactWithoutAServer(t *testing.T) {
 		t.Errorf("dry run: %+v", said)
 	}
 	if said := m.does(t, "redact", "--text", toRedact); said.code != exitConfig || !strings.Contains(said.stderr, "--yes") {
-		t.Errorf("nobody can be asked: %+v", said)
+		t.Errorf("no one can be asked: %+v", said)
 	}
 	if said := m.does(t, "redact", "--text", toRedact, "--yes", "--reason", "about "+toRedact); said.code != exitFailed {
 		t.Errorf("a reason that holds the text: %+v", said)
@@ -150,7 +150,7 @@ func TestRedactWithoutAServer(t *testing.T) {
 	}
 }
 
-// Killed wherever it is, a redaction is finished by redact --resume or by the next server, and ends as if nobody had killed it.
+// Killed wherever it is, a redaction is finished by redact --resume or by the next server, and ends as if no one had killed it.
 //
 // Promise: redaction
 func TestCrashRedaction(t *testing.T) {
@@ -174,11 +174,11 @@ func TestCrashRedaction(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	original := toldTeam(t)
 	whole := original.copied(t)
-	begun := time.Now()
+	started := time.Now()
 	if said := whole.does(t, "redact", "--text", toRedact, "--yes"); said.code != exitOK {
 		t.Fatalf("%+v", said)
 	}
-	longest := time.Since(begun)
+	longest := time.Since(started)
 	for round := range rounds {
 		m := original.copied(t)
 		delay := time.Duration(random.Int64N(int64(longest)))
@@ -192,7 +192,7 @@ func TestCrashRedaction(t *testing.T) {
 		_ = cmd.Process.Kill() // it may be done
 		wait()
 		byServer := round%2 == 1
-		if !m.begunRedaction(t) { // it was killed before anything was blank: nothing has happened
+		if !m.startedRedaction(t) { // it was killed before anything was blank: nothing has happened
 			if said := m.does(t, "redact", "--text", toRedact, "--yes"); said.code != exitOK {
 				t.Errorf("round %d, killed after %s: %+v", round, delay, said)
 			}
@@ -212,8 +212,8 @@ func TestCrashRedaction(t *testing.T) {
 	}
 }
 
-// begunRedaction reports whether the log says that payloads were blanked.
-func (m *team) begunRedaction(t *testing.T) bool {
+// startedRedaction reports whether the log says that payloads were blanked.
+func (m *team) startedRedaction(t *testing.T) bool {
 	t.Helper()
 	log, err := database.OpenToRead(t.Context(), filepath.Join(m.dir, database.Name), time.Now)
 	if err != nil {

@@ -158,7 +158,7 @@ func TestScenarioObserversRemember(t *testing.T) {
 	knows("after a restart")
 }
 
-// In a thread every participant handles a message, whoever is mentioned in it; who is not is told that it is meant for another one.
+// In a thread every participant handles a message, whichever one it mentions; the others are told that it is meant for another one.
 func TestScenarioMentionedParticipantsHandleMessages(t *testing.T) {
 	t.Parallel()
 	s := playScenario(t, func(_ *scenario, a a2atest.Asked) a2atest.Answer {
@@ -188,7 +188,7 @@ func TestScenarioMentionedParticipantsHandleMessages(t *testing.T) {
 	}
 }
 
-// People call agents as they speak. Whoever handles such a message is told of whom it speaks.
+// People call agents as they speak. The agent that handles such a message is told of whom it speaks.
 func TestScenarioNamesAreKnownAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	s := playScenario(t, func(*scenario, a2atest.Asked) a2atest.Answer { return a2atest.Say("NO_REPLY") }, nil)

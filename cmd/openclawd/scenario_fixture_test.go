@@ -202,7 +202,7 @@ func (s *scenario) until(what string, is func() bool) {
 	}
 }
 
-// story is what is in the log, for whoever reads why a test has failed.
+// story is what is in the log, for a reader of the reason why a test has failed.
 func (s *scenario) story() string {
 	var b strings.Builder
 	for _, e := range s.events() {

@@ -45,7 +45,7 @@ func TestScenarioAConversationGoesOnOverTurns(t *testing.T) {
 	}
 }
 
-// Whoever has sent a message that got no answer finds that in its session.
+// An agent that has sent a message that got no answer finds that in its session.
 func TestScenarioTheAskerIsToldThatThereIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := playScenario(t, func(_ *scenario, a a2atest.Asked) a2atest.Answer {

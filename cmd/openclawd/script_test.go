@@ -48,7 +48,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
 //	sqlite FILE STATEMENT...   run statements on a database, @FILE is one in a file; the value that a SELECT gives is stdout
-//	leave DIR                  have nobody keep the agents of DIR, a copy of the sample, going with the tasks that lie there
+//	leave DIR                  let nothing prompt the agents of DIR, a copy of the sample, to go on with their tasks
 //
 // Without the build tag full only those scripts run that start no server.
 func TestScripts(t *testing.T) {
@@ -75,6 +75,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
+			env.Setenv("GORACE", os.Getenv("GORACE")) // how the race detector ends a process
 			env.Values[runningKey{}] = &running{}
 			env.Values[sessionKey{}] = newSession(env, texts)
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))

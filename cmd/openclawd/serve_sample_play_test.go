@@ -155,8 +155,8 @@ func (s *sampleServer) restful(t *testing.T) bool {
 	return true
 }
 
-// asksNobody checks that nothing was asked of the Task-Hub of whoever looks, nor is going to be.
-func (s *sampleServer) asksNobody(t *testing.T) {
+// asksNoHub checks that nothing was asked of the Task-Hub of the person who looks, nor is going to be.
+func (s *sampleServer) asksNoHub(t *testing.T) {
 	t.Helper()
 	log, err := database.OpenToRead(t.Context(), filepath.Join(s.stateDir, database.Name), s.now)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *sampleServer) asksNobody(t *testing.T) {
 	}
 }
 
-// Whoever looks at the sample sees its agents go on with their tasks, one step after the other, until there is nothing left that they can do.
+// A visitor of the sample sees its agents go on with their tasks, one step after the other, until there is nothing left that they can do.
 func TestSampleFinishesItsTasksByItself(t *testing.T) {
 	t.Parallel()
 	s := serveSample(t)
@@ -235,7 +235,7 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 			t.Errorf("%s is completed %d times, want once", id, n)
 		}
 	}
-	s.asksNobody(t)
+	s.asksNoHub(t)
 	s.wantReadable(t)
 	if asked, resumed := count(all, coordination.TypeUnblockRequested, ""), count(all, coordination.TypeTaskResumed, "task_bb22"); asked != 1 || resumed != 1 {
 		t.Errorf("%d requests to unblock, and %d times task_bb22 is resumed; want one of each", asked, resumed)

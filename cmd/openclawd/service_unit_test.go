@@ -94,29 +94,29 @@ func TestUnitOfAUserAsksForNothingThatNeedsRoot(t *testing.T) {
 // wordsOfUnit reads the words of a unit's value as systemd does, specifiers too.
 func wordsOfUnit(value string) (all []string) {
 	var word strings.Builder
-	quoted, begun := false, false
+	quoted, started := false, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
 		case c == '\\':
 			i++
 			word.WriteByte(value[i])
 		case c == '"':
-			quoted, begun = !quoted, true
+			quoted, started = !quoted, true
 		case c == '%':
 			i++ // %% is the only one that we write
 			word.WriteByte('%')
 		case (c == ' ' || c == '\t') && !quoted:
-			if begun {
+			if started {
 				all = append(all, word.String())
 			}
 			word.Reset()
-			begun = false
+			started = false
 		default:
 			word.WriteByte(c)
-			begun = true
+			started = true
 		}
 	}
-	if begun {
+	if started {
 		all = append(all, word.String())
 	}
 	return all

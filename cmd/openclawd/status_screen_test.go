@@ -7,7 +7,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// The line of Discord says of bots what its source knows, and of everything else only what somebody should look at.
+// The line of Discord says of bots what its source knows, and of everything else only what people should look at.
 func TestStatusLineOfDiscord(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {

@@ -122,7 +122,7 @@ func TestStatusSaysWhatWaitsInJSON(t *testing.T) {
 	}
 }
 
-// A database that cannot be read here is said to be so: nobody takes it for one in which nothing waits.
+// A database that cannot be read here is said to be so: no one takes it for one in which nothing waits.
 func TestStatusSaysWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	p := &process{now: time.Now, getenv: func(string) string { return "" }}
@@ -134,7 +134,7 @@ func TestStatusSaysWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Status warns of tasks whose agents are not configured any more, and says nothing of it where all are, or where nobody is.
+// Status warns of tasks whose agents are not configured any more, and says nothing of it where all are, or where no one is.
 func TestStatusNamesUnattendedTasks(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)

@@ -43,7 +43,7 @@ func giveUp(t *testing.T, db string, asked time.Time, what coordination.WorkSche
 	}
 }
 
-// What was given up is listed with all that somebody needs to settle it, and in columns whatever script it is in.
+// What was given up is listed with all that is needed to settle it, and in columns whatever script it is in.
 func TestDeadLettersAreListed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 2, 20, 12, 0, 0, 0, time.UTC)

@@ -46,7 +46,7 @@ func TestBug38_SlowLoopsEnd(t *testing.T) {
 }
 
 // A report mentioned an agent, and the agent ran.
-func TestBug39_SinkMentionsRunNobody(t *testing.T) {
+func TestBug39_SinkMentionsRunNoAgent(t *testing.T) {
 	t.Parallel()
 	w := discord(t)
 	w.want(w.says("eden", "700000000000000099", "@seum a2a.send: 안녕"), "dropped:own_message dropped:sink_thread")

@@ -216,7 +216,7 @@ func TestApplyWhatCannotBeRead(t *testing.T) {
 	states := map[string]func(string, string, []byte, int64) (bool, error){
 		"participants": w.s.Participants.Apply, "guard": w.s.Guard.Apply, "history": w.history.Apply, "ledger": w.ledger.Apply,
 	}
-	heeded := map[string][]string{
+	handled := map[string][]string{
 		"participants": {coordination.TypeThreadParticipantRegistered, coordination.TypeThreadParticipantExpired, coordination.TypeDiscordInboundDropped},
 		"guard":        {coordination.TypeThreadSuspended, coordination.TypeThreadReleased, coordination.TypeDiscordInboundHandled},
 		"history":      {coordination.TypeDiscordInboundObserved},
@@ -224,7 +224,7 @@ func TestApplyWhatCannotBeRead(t *testing.T) {
 	}
 	before := [2]any{w.s.Participants.Clone(), w.s.Guard.Clone()}
 	for name, apply := range states {
-		for _, typ := range heeded[name] {
+		for _, typ := range handled[name] {
 			if means, err := apply(typ, "eden", []byte(`{"threadId":7}`+"["), w.now); means || err == nil || !strings.Contains(err.Error(), typ) {
 				t.Errorf("%s: %s that cannot be read: %v, %v", name, typ, means, err)
 			}

@@ -61,7 +61,7 @@ func TestRequestsToUnblockAreCounted(t *testing.T) {
 
 // A task without progress returns to the backlog, is started for its agent, and is interrupted in the end; how often is kept throughout, also
 // in its file.
-func TestTakenAwayAndBegunAgain(t *testing.T) {
+func TestTakenAwayAndStartedAgain(t *testing.T) {
 	t.Parallel()
 	s := started(t, "a", "b")
 	reassigned := func(want int) {

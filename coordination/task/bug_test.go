@@ -77,7 +77,7 @@ func TestBug23_OnlyWhatIsCompletedIsMet(t *testing.T) {
 	}
 }
 
-func TestBug25_NobodyApprovesItsOwnTask(t *testing.T) {
+func TestBug25_NoAgentApprovesItsOwnTask(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		ask  task.ApproveAsk

@@ -161,7 +161,7 @@ func TestWhomAMessageCalls(t *testing.T) {
 		message discordtest.Message
 		want    []string
 	}{
-		"nobody":                {asked, nil},
+		"no one":                {asked, nil},
 		"twice is once":         {m.post(m.channel.ID, "<@!"+m.ruda.ID+"> and <@"+m.ruda.ID+">"), []string{m.ruda.ID}},
 		"in order":              {m.post(m.channel.ID, m.eden.Mention()+m.ruda.Mention()), []string{m.eden.ID, m.ruda.ID}},
 		"code mentions no user": {m.post(m.channel.ID, "`"+m.ruda.Mention()+"` ```\n"+m.eden.Mention()+"```"), nil},

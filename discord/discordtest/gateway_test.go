@@ -115,7 +115,7 @@ func TestFaultsOfDispatches(t *testing.T) {
 	}
 }
 
-func TestSessionsThatAreForgottenBeginAnew(t *testing.T) {
+func TestSessionsThatAreForgottenBeginAgain(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, discordtest.Options{})
 	ctx := m.context()

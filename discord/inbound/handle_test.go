@@ -435,7 +435,7 @@ func TestBug40_TheRequesterAnswersInTheSessionOfTheThread(t *testing.T) {
 }
 
 // B41: later registrations are there after a restart, and after several.
-func TestBug41_RestartsLoseNobody(t *testing.T) {
+func TestBug41_RestartsLoseNoOne(t *testing.T) {
 	t.Parallel()
 	l := setup(t, setting{})
 	l.collaborates("c1", "ruda", "eden", 1)
@@ -858,19 +858,19 @@ func TestUnaddressedMessageStaysUnhandled(t *testing.T) {
 	l := setup(t, setting{logs: &buffer{}})
 	bots := l.sight.bots
 	l.sight.bots = nil
-	nobody := l.message("bora", thread, "@eden 봐줘")
-	l.hears(nobody)
+	botless := l.message("bora", thread, "@eden 봐줘")
+	l.hears(botless)
 	l.sight.bots = bots
 	l.sight.broken(true)
 	broken := l.message("bora", channel, "@eden 봐줘")
 	l.hears(broken)
 	l.sight.broken(false)
 	l.Service = l.Forgotten()
-	l.hears(nobody)
+	l.hears(botless)
 	l.hears(broken)
-	l.want(nobody.Message.ID, "dropped:no_bot")
+	l.want(botless.Message.ID, "dropped:no_bot")
 	l.want(broken.Message.ID, "dropped:internal_error")
-	if l.runsOf(nobody.Message.ID)+l.runsOf(broken.Message.ID) != "" {
+	if l.runsOf(botless.Message.ID)+l.runsOf(broken.Message.ID) != "" {
 		t.Error("an agent runs, want none")
 	}
 }
@@ -885,7 +885,7 @@ func TestDroppedDirectMessagesHaveAMark(t *testing.T) {
 		want   string
 	}{
 		{"not paired", altered(func(d *config.Discord) { d.DMPolicy = route.Pairing }), false, "dropped:dm_not_paired"},
-		{"of nobody", setting{alter: func(c *config.Config) { c.Discord.DMPolicy = route.Open }, bots: &sight{}}, false, "dropped:no_bot"},
+		{"of no one", setting{alter: func(c *config.Config) { c.Discord.DMPolicy = route.Open }, bots: &sight{}}, false, "dropped:no_bot"},
 		{"undecided", setting{}, true, "dropped:internal_error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -86,7 +86,7 @@ type setting struct {
 	discord string   // members of channels.discord, JSON
 	config  string   // members of the configuration, JSON
 	limits  runqueue.Limits
-	stop    bool // stop words are heeded
+	stop    bool // stop words stop runs
 	allowed func(c *config.Config, from, to string) bool
 	logs    io.Writer
 	alter   func(*config.Config)

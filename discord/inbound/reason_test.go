@@ -53,7 +53,7 @@ func rows() []row {
 			c.Bindings = append(c.Bindings, config.Binding{AgentID: "seum", Channel: "discord", AccountID: "*", PeerKind: "channel", PeerID: channel})
 		}}, said("bora", channel, "안녕"), "seum=binding observer:not_owner", "seum", route.ByBinding},
 		{"another agent's", setting{}, said("bora", channel, "안녕하세요"), "ruda=default_agent observer:not_owner", "ruda", route.NotOwner},
-		{"nobody's", setting{}, func(l *fixture) string {
+		{"stranger's", setting{}, func(l *fixture) string {
 			l.sight.blind("ruda", true)
 			in := l.message("bora", channel, "안녕")
 			in.AccountID = "acc-eden"
@@ -98,7 +98,7 @@ func rows() []row {
 		}, "observer:hop_limit observer:not_participant", "", route.HopLimit},
 		{"an agent that may not", setting{allowed: func(_ *config.Config, from, to string) bool { return from != "ruda" || to != "eden" }},
 			said("ruda", channel, "@eden @seum"), "seum=mentioned " + others + " observer:a2a_not_allowed", "seum", route.AgentNotAllowed},
-		{"no author", setting{}, said("nobody", channel, "@eden"), "dropped:author_missing", "", route.NoAuthor},
+		{"no author", setting{}, said("absent", channel, "@eden"), "dropped:author_missing", "", route.NoAuthor},
 		{"channels are off", altered(func(d *config.Discord) { d.GroupPolicy = "disabled" }), said("bora", channel, "@eden"), "dropped:channels_disabled", "",
 			route.ChannelsDisabled},
 		{"another guild", altered(func(d *config.Discord) { d.Collaboration.AllowedGuilds = []string{"1"} }), said("bora", channel, "@eden"),

@@ -278,7 +278,7 @@ func TestSameTextOfUnknownOrigin(t *testing.T) {
 	o.fault(reading, 1, discordtest.Forbidden())
 	o.work()
 	o.ask("one", o.draft("yes"))
-	equal(t, "nobody knows", []string{"scheduled", "leased", "send_failed post 0 lost", "send_failed look 0 forbidden", "delivery_unknown post 0 delivery_unknown", "dead"},
+	equal(t, "no one knows", []string{"scheduled", "leased", "send_failed post 0 lost", "send_failed look 0 forbidden", "delivery_unknown post 0 delivery_unknown", "dead"},
 		o.over("one"))
 	heard, err := json.Marshal(coordination.DiscordInbound{Context: coordination.Context{EventRole: coordination.RoleObservability}, MessageID: o.Messages(o.general.ID)[0].ID,
 		ChannelID: o.general.ID, GuildID: o.guild.ID, AuthorID: o.ruda.ID, AuthorAgent: "ruda", Decision: "dropped", Reason: "own_message", Agents: []string{"ruda"}})
@@ -472,11 +472,11 @@ func TestABotThatIsNotThere(t *testing.T) {
 	told := &outcomes{}
 	o.then[delivery.Reply] = told.then
 	d := o.draft("hi")
-	d.AccountID = "nobody"
+	d.AccountID = "stranger"
 	o.ask("e", d)
 	o.work()
 	equal(t, "history", []string{"scheduled", "leased", "send_failed post 0 no_bot unknown_account", "dead"}, o.over("e"))
-	if got := told.only(t); got.Code != collaborate.CodeAccount || !strings.Contains(got.Hint, "channels.discord.accounts.nobody") {
+	if got := told.only(t); got.Code != collaborate.CodeAccount || !strings.Contains(got.Hint, "channels.discord.accounts.stranger") {
 		t.Errorf("the outcome is %+v, want a hint that names the account", got)
 	}
 }
@@ -599,7 +599,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	told := &outcomes{}
-	h := outbound.New(outbound.Options{Log: o.db, Then: map[string]outbound.Then{delivery.Reply: told.then}, Now: o.clock, Logger: nobody()})
+	h := outbound.New(outbound.Options{Log: o.db, Then: map[string]outbound.Then{delivery.Reply: told.then}, Now: o.clock, Logger: discard()})
 	for effect, want := range map[string][]string{
 		"waits":  {"scheduled", "send_failed post 0 unavailable", "dead"},
 		"leased": {"scheduled", "leased", "delivery_unknown post 0 delivery_unknown", "dead"},

@@ -137,7 +137,7 @@ func open(t *testing.T, how ...func(*discord.Options)) *fixture {
 	o.guild.Join(o.ruda.ID, o.eden.ID, o.bora.ID)
 	o.general = o.guild.AddChannel("general", discordtest.ChannelOptions{})
 	o.conf = o.configure()
-	options := discord.Options{OnMessage: func(discord.Inbound) {}, Log: nobody(), Transport: s.Transport(),
+	options := discord.Options{OnMessage: func(discord.Inbound) {}, Log: discard(), Transport: s.Transport(),
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond}
 	for _, change := range how {
 		change(&options)
@@ -399,7 +399,7 @@ func (o *fixture) fault(route string, times int, e discordtest.Effect) *discordt
 	return o.Inject(discordtest.Fault{Match: discordtest.Match{Route: route}, Times: times, Effect: e})
 }
 
-func nobody() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // outcomes keeps what a purpose is told.
 type outcomes struct {

@@ -230,7 +230,7 @@ func TestTyping(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	timers := &timers{}
-	shows := &outbound.Typing{Bots: o.bots, Accounts: o.bots.Registry, AfterFunc: timers.after, Logger: nobody()}
+	shows := &outbound.Typing{Bots: o.bots, Accounts: o.bots.Registry, AfterFunc: timers.after, Logger: discard()}
 	t.Cleanup(shows.Close)
 	u := run.Update{RunID: "r1", SessionKey: "agent:ruda:discord:channel:" + o.general.ID, AgentID: "ruda", Cause: "discord", Kind: run.Started}
 	shown := func() int {

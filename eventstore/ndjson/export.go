@@ -111,7 +111,7 @@ func (o *ExportOptions) leavesOut(e *eventstore.Event) bool {
 
 func (o *ExportOptions) append(dst []byte, e *eventstore.Event) []byte {
 	if o.Format == FormatFull {
-		return appendExported(dst, e)
+		return AppendFull(dst, e)
 	}
 	dst = appendRecord(dst, e)
 	if o.IDs {

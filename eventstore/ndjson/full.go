@@ -15,27 +15,16 @@ import (
 // begins or ends with space, is therefore written as a JSON string that contains its text. (Above 8 MiB such a string
 // may exceed MaxLineBytes and cannot be imported. Producers write data on one line.)
 type exported struct {
-	Seq           int64            `json:"seq"`
-	ID            eventstore.ID    `json:"id"`
-	Stream        string           `json:"stream"`
-	Version       int64            `json:"version"`
-	Type          string           `json:"type"`
-	Ver           int              `json:"ver"`
-	AgentID       string           `json:"agentId"`
-	TS            int64            `json:"ts"`
-	RecordedAt    int64            `json:"recordedAt"`
-	CorrelationID string           `json:"correlationId"`
-	CausationID   string           `json:"causationId"`
-	Actor         eventstore.Actor `json:"actor"`
-	Data          json.RawMessage  `json:"data"`
-	Original      json.RawMessage  `json:"original"`
-	Salt          string           `json:"salt"` // hexadecimal
-	DataHash      eventstore.Hash  `json:"dataHash"`
-	Hash          eventstore.Hash  `json:"hash"`
+	eventstore.Envelope
+	Data     json.RawMessage `json:"data"`
+	Original json.RawMessage `json:"original"`
+	Salt     string          `json:"salt"` // hexadecimal
+	DataHash eventstore.Hash `json:"dataHash"`
+	Hash     eventstore.Hash `json:"hash"`
 }
 
-// appendExported appends e in the form of exported; encoding/json would not preserve the bytes.
-func appendExported(dst []byte, e *eventstore.Event) []byte {
+// AppendFull appends e as a line of a full export, without a line break; encoding/json would not preserve the bytes.
+func AppendFull(dst []byte, e *eventstore.Event) []byte {
 	integer := func(key string, n int64) { dst = strconv.AppendInt(append(dst, key...), n, 10) }
 	text := func(key, s string) { dst = appendString(append(dst, key...), s) }
 
@@ -73,9 +62,9 @@ func appendPayload(dst []byte, payload json.RawMessage) []byte {
 	return append(dst, payload...)
 }
 
-// readExported parses a line of a full export. ok is false for a record that only resembles one: that is an ordinary
-// line.
-func readExported(text []byte) (e *eventstore.Event, ok bool) {
+// ReadFull parses a line made by AppendFull. ok is false for any other line, also for a record that only resembles one.
+// Hashes are returned unchecked: the caller must verify them.
+func ReadFull(text []byte) (e *eventstore.Event, ok bool) {
 	var x exported
 	if err := json.Unmarshal(text, &x); err != nil {
 		return nil, false

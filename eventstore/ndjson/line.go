@@ -59,7 +59,7 @@ func parse(text []byte) (Line, Reason) {
 	}
 	r := readRecord(text)
 	if r.has(fieldSeq, fieldHash, fieldDataHash) {
-		if e, ok := readExported(text); ok {
+		if e, ok := ReadFull(text); ok {
 			return Line{Exported: e}, ""
 		}
 	}

@@ -180,7 +180,7 @@ func TestExportLookAlikes(t *testing.T) {
 		{`"version":1,`, `"version":0,`},
 		{`"id":"0`, `"id":"x`},
 		{`"stream":"agent/eden"`, `"stream":""`},
-		{`"actor":"import"`, `"actor":"nobody"`},
+		{`"actor":"import"`, `"actor":"stranger"`},
 		{`"dataHash":"`, `"dataHash":"0`},
 		{`"salt":"`, `"salt":"x`},
 		{`"data":{`, `"data":[],"more":{`},

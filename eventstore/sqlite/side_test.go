@@ -74,7 +74,7 @@ func wantNotes(t *testing.T, side *sqlite.Side, want int) {
 func wantDamaged(t *testing.T, err error) {
 	t.Helper()
 	if !sqlite.Damaged(err) {
-		t.Errorf("error %v, want one that Reset mends", err)
+		t.Errorf("error %v, want one that Reset repairs", err)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestSideReplacedByAForeignFileLeavesItAlone(t *testing.T) {
 	wantNotes(t, side, 0)
 }
 
-// While the file cannot be made anew, readers and writers are told so, and a later Reset mends it.
+// While the file cannot be recreated, readers and writers are told so, and a later Reset repairs it.
 func TestSideThatCannotBeRebuiltFails(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "dir")

@@ -136,7 +136,7 @@ var unhurried = moment{within: time.Hour, acks: math.MaxInt}
 
 func TestCrashChildThatFailsIsReported(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]string{"error": broken.Name, "unknown scenario": "nobody"} {
+	for name, s := range map[string]string{"error": broken.Name, "unknown scenario": "stranger"} {
 		t.Run(name, func(t *testing.T) {
 			if acked, err := crashOnce(s, t.TempDir(), 1, unhurried); err == nil {
 				t.Errorf("a child that failed passed for a killed one, with %q acknowledged", acked)

@@ -49,7 +49,7 @@ func subscriptionHasNoSeam(t *testing.T, s *subject) {
 	working.Wait()
 }
 
-func slowSubscriberBlocksNobody(t *testing.T, s *subject) {
+func slowSubscriberBlocksNoOther(t *testing.T, s *subject) {
 	const total = 40
 	s.append(t, to("task/a", event(`{}`)))
 	handling, release := make(chan struct{}), make(chan struct{})

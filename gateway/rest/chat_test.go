@@ -150,7 +150,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		{responses, `{"model":"m","input":"hi","tools":[{"type":"web_search"}]}`, "`tools` are not called", "tools", "unsupported_parameter"},
 		{chat, `{"stream":"yes","messages":[{"role":"user","content":"hi"}]}`, "`stream` must be true or false", "stream", "invalid_type"},
 		{chat, `{"stream":true,"stream_options":5,"messages":[{"role":"user","content":"hi"}]}`, "`stream_options`", "stream_options", "invalid_type"},
-		{chat, `{"model":"openclaw:nobody","messages":[{"role":"user","content":"hi"}]}`, `unknown agent id "nobody"`, "model", "unknown_agent"},
+		{chat, `{"model":"openclaw:stranger","messages":[{"role":"user","content":"hi"}]}`, `unknown agent id "stranger"`, "model", "unknown_agent"},
 		{responses, `{"input":"hi"}`, "`model` is required", "model", "missing_required_parameter"},
 		{responses, `{"model":"m"}`, "Missing user message in `input`.", "input", "missing_user_message"},
 		{responses, `{"model":"m","input":5}`, "`input` must be a text or a list", "input", "invalid_type"},

@@ -36,7 +36,7 @@ func TestModelsAreTheAgents(t *testing.T) {
 	one := func(id string) string {
 		return `{"id":"` + id + `","object":"model","created":0,"owned_by":"openclaw","permission":[]}`
 	}
-	const none = `{"error":{"message":"Model 'openclaw/nobody' not found.","type":"invalid_request_error","param":"model","code":"model_not_found"}}`
+	const none = `{"error":{"message":"Model 'openclaw/stranger' not found.","type":"invalid_request_error","param":"model","code":"model_not_found"}}`
 	for _, c := range []struct {
 		method, path, secret string
 		status               int
@@ -48,7 +48,7 @@ func TestModelsAreTheAgents(t *testing.T) {
 		{"GET", "/v1/models/openclaw%2Feden", token, 200, one("openclaw/eden")},
 		{"GET", "/v1/models/openclaw:eden", token, 200, one("openclaw:eden")},
 		{"GET", "/v1/models/agent:eden", token, 200, one("agent:eden")},
-		{"GET", "/v1/models/openclaw%2Fnobody", token, 404, none},
+		{"GET", "/v1/models/openclaw%2Fstranger", token, 404, none},
 		{"GET", "/v1/models/gpt-4o", token, 404, ""},
 		{"GET", "/v1/models/", token, 404, ""},
 		{"HEAD", "/v1/models", token, 200, ""},

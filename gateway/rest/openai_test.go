@@ -55,7 +55,7 @@ func TestAStockClientIsServed(t *testing.T) {
 		t.Errorf("%q %s %d", text, finish, tokens)
 	}
 
-	ask.Model = "openclaw:nobody"
+	ask.Model = "openclaw:stranger"
 	_, err = c.CreateChatCompletion(context.Background(), ask)
 	refused, ok := errors.AsType[*openai.APIError](err)
 	if !ok || refused.HTTPStatusCode != http.StatusBadRequest || refused.Code != "unknown_agent" || refused.Param == nil || *refused.Param != "model" {

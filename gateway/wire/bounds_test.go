@@ -16,7 +16,7 @@ type explosive struct{}
 
 func (explosive) MarshalJSON() ([]byte, error) { panic("in the middle of an answer") }
 
-func TestPanicWhileEncodingHarmsNobodyElse(t *testing.T) {
+func TestPanicWhileEncodingHarmsNoOther(t *testing.T) {
 	t.Parallel()
 	g := serve(t, setup{methods: book{"x.explodes": func(context.Context, *wire.Call) (any, error) { return explosive{}, nil }}})
 	c := g.enter(t)
@@ -86,7 +86,7 @@ func TestNameOfAClientChangesNoGreeting(t *testing.T) {
 	}
 }
 
-// A method that does not heed that it is over leaves its goroutine, and does not hold up the end.
+// A method that ignores the end of its context leaves its goroutine, and does not hold up the end.
 func TestMethodIgnoringContextDoesNotDelayShutdown(t *testing.T) {
 	t.Parallel()
 	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})

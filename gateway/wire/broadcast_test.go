@@ -133,7 +133,7 @@ func TestEventsBeginAfterTheGreeting(t *testing.T) {
 // for the stalled ones stays bounded until they are closed.
 //
 // Promise: slow-clients
-func TestStalledClientsBlockNobody(t *testing.T) {
+func TestStalledClientsBlockNoOther(t *testing.T) {
 	t.Parallel()
 	const clients, stalledEvery, frames, size = 200, 10, 64, 128 << 10
 	slow := make(chan struct{}, clients)

@@ -239,7 +239,7 @@ func TestARedirectAtHome(t *testing.T) {
 }
 
 // A cancelled request returns an error that says so, soon.
-func TestNobodyWaits(t *testing.T) {
+func TestNoOneWaits(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
 	c := asking(t, func(_ http.ResponseWriter, r *http.Request) {

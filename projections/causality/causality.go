@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Link is a cause or an effect of an event.
@@ -217,22 +218,14 @@ func Effects(ctx context.Context, tx *sql.Tx, e *eventstore.Event) ([]Link, erro
 	return list[:min(len(list), MaxEffects)], err
 }
 
-func links(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) (list []Link, err error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		l := Link{How: how}
+func links(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) ([]Link, error) {
+	return projections.ListRows(ctx, tx, "read causes and effects", query, args, func(rows *sql.Rows, l *Link) error {
 		var id []byte
-		if err := rows.Scan(&l.Seq, &id, &l.Type, &l.AgentID, &l.TS); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&l.Seq, &id, &l.Type, &l.AgentID, &l.TS)
+		l.How = how
 		copy(l.ID[:], id)
-		list = append(list, l)
-	}
-	return list, rows.Err()
+		return err
+	})
 }
 
 func linkOf(e *eventstore.Event) Link {

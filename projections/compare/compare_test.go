@@ -252,7 +252,7 @@ func TestTablesRefusesWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
-func TestTablesEndsWhenNobodyWantsToHearMore(t *testing.T) {
+func TestTablesEndsWhenNoOneWantsMore(t *testing.T) {
 	t.Parallel()
 	before, after := file(t), file(t)
 	exec(t, after, "INSERT INTO named (name) VALUES ('a'), ('b')")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // walk goes through one table in both files at once.
@@ -129,26 +131,21 @@ type table struct {
 }
 
 func describe(ctx context.Context, tx *sql.Tx, name string) (*table, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT name, pk FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY pk, cid", name)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	const columns = "SELECT name, pk FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY pk, cid"
 	t := &table{name: name}
-	for rows.Next() {
+	err := projections.EachRow(ctx, tx, "describe a table", columns, []any{name}, func(rows *sql.Rows) error {
 		var column string
 		var pk int
-		if err := rows.Scan(&column, &pk); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&column, &pk)
 		if pk > 0 {
 			t.key = append(t.key, column)
 		} else {
 			t.others = append(t.others, column)
 		}
-	}
+		return err
+	})
 	t.found = len(t.key) > 0
-	return t, rows.Err()
+	return t, err
 }
 
 // open reads the rows of the table, with columns under the given names, in key order.

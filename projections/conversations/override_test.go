@@ -76,7 +76,7 @@ func TestOverrideIsNoEventOfTheSession(t *testing.T) {
 	f := fold(t, base, "0 a2a.send conversationId=c1", "2 a2a.complete conversationId=c1")
 	before := f.session(t, "ws")
 	f.append(t, "9 work_session.category_set category="+string(before.Category)+" fromAgent=stranger conversationId=c9 taskId=t9 status=in_progress",
-		"9 work_session.category_set category=docs_knowledge workSessionId=nobody")
+		"9 work_session.category_set category=docs_knowledge workSessionId=stranger")
 	after := f.session(t, "ws")
 	if after.Override == nil {
 		t.Fatal("the override is not there")

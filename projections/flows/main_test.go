@@ -24,8 +24,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
-// eachAnew says whether each single history is made again too. Property tests do it in any case.
-var eachAnew = testscale.Of(false, true)
+// eachRebuilt says whether each single history is made again too. Property tests do it in any case.
+var eachRebuilt = testscale.Of(false, true)
 
 func TestMain(m *testing.M) {
 	testscale.Checks(5, 30)
@@ -96,7 +96,7 @@ func (l *log) rebuild(t testing.TB) {
 // wantSameRebuilt fails t unless the tables are the same when they are rebuilt.
 func (l *log) wantSameRebuilt(t testing.TB) {
 	t.Helper()
-	if !eachAnew {
+	if !eachRebuilt {
 		return
 	}
 	live := l.dump(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/a2a"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Query selects flows, newest first.
@@ -67,20 +68,11 @@ func BySeqs(ctx context.Context, tx *sql.Tx, seqs []int64) (list []Row, err erro
 	return readRows(ctx, tx, selectBySeqs, []any{string(text)})
 }
 
-func readRows(ctx context.Context, tx *sql.Tx, query string, args []any) (list []Row, err error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list flows: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
+func readRows(ctx context.Context, tx *sql.Tx, query string, args []any) ([]Row, error) {
+	return projections.ListRows(ctx, tx, "list flows", query, args, func(rows *sql.Rows, r *Row) (err error) {
+		*r, err = scan(rows)
+		return err
+	})
 }
 
 // sql builds the query.
@@ -152,18 +144,8 @@ func scan(row interface{ Scan(...any) error }) (r Row, err error) {
 
 // Count returns the number of flows by kind and phase, and for finished ones by outcome. Its cost does not depend on
 // their number.
-func Count(ctx context.Context, tx *sql.Tx) (list []Tally, err error) {
-	rows, err := tx.QueryContext(ctx, selectCounts)
-	if err != nil {
-		return nil, fmt.Errorf("count flows: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var t Tally
-		if err := rows.Scan(&t.Kind, &t.Phase, &t.Outcome, &t.Flows); err != nil {
-			return nil, fmt.Errorf("count flows: %w", err)
-		}
-		list = append(list, t)
-	}
-	return list, rows.Err()
+func Count(ctx context.Context, tx *sql.Tx) ([]Tally, error) {
+	return projections.ListRows(ctx, tx, "count flows", selectCounts, nil, func(rows *sql.Rows, t *Tally) error {
+		return rows.Scan(&t.Kind, &t.Phase, &t.Outcome, &t.Flows)
+	})
 }

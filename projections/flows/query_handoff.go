@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // HandoffQuery selects handoffs, newest first.
@@ -41,22 +43,11 @@ func HandoffsBySeqs(ctx context.Context, tx *sql.Tx, seqs []int64) (list []Hando
 	return readHandoffs(ctx, tx, selectHandoffsBySeqs, []any{string(text)})
 }
 
-func readHandoffs(ctx context.Context, tx *sql.Tx, query string, args []any) (list []Handoff, err error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list handoffs: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var h Handoff
-		err := rows.Scan(&h.Seq, &h.JobID, &h.RunID, &h.From, &h.To, &h.Type, &h.Subject, &h.Hash, &h.ConversationID, &h.WorkSessionID, &h.At, &h.State,
+func readHandoffs(ctx context.Context, tx *sql.Tx, query string, args []any) ([]Handoff, error) {
+	return projections.ListRows(ctx, tx, "list handoffs", query, args, func(rows *sql.Rows, h *Handoff) error {
+		return rows.Scan(&h.Seq, &h.JobID, &h.RunID, &h.From, &h.To, &h.Type, &h.Subject, &h.Hash, &h.ConversationID, &h.WorkSessionID, &h.At, &h.State,
 			&h.Status, &h.AnsweredSeq, &h.AnsweredAt)
-		if err != nil {
-			return nil, fmt.Errorf("list handoffs: %w", err)
-		}
-		list = append(list, h)
-	}
-	return list, rows.Err()
+	})
 }
 
 // sql builds the query. The handoffs of an agent are the newest of two lists, so that each is read from its index.

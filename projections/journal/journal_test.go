@@ -231,7 +231,7 @@ func TestNothingIsNotedWhileNoStepIsOpen(t *testing.T) {
 }
 
 // Where a fold stands goes back with its tables, and is no change that people are told of.
-func TestCheckpointsGoBackUntold(t *testing.T) {
+func TestCheckpointsGoBackSilently(t *testing.T) {
 	t.Parallel()
 	f := watchedFile(t)
 	exec(t, f, "INSERT INTO projections (name, version, kind, state, seq, context) VALUES ('one', '1', 'decision', 'live', 4, '{}')")

@@ -92,7 +92,7 @@ func TestLists(t *testing.T) {
 		"pending":              {plans.Query{Status: "pending"}, []string{"p3 pending", "p2 pending"}},
 		"pending of an agent":  {plans.Query{Status: "pending", Agent: "eden"}, []string{"p3 pending"}},
 		"of all and before it": {plans.Query{WorkSession: "ws_task_1", TaskID: "task_1", Agent: "eden", Status: "approved", Before: 2, Limit: 9}, []string{"p1 approved"}},
-		"of an unknown agent":  {plans.Query{Agent: "nobody"}, nil},
+		"of an unknown agent":  {plans.Query{Agent: "stranger"}, nil},
 		"the oldest":           {plans.Query{Limit: 2, Oldest: true}, []string{"p1 approved", "p2 pending"}},
 		"the oldest pending":   {plans.Query{Status: "pending", Oldest: true}, []string{"p2 pending", "p3 pending"}},
 		"the oldest of a task": {plans.Query{TaskID: "task_2", Oldest: true}, []string{"p2 pending", "p4 rejected"}},

@@ -13,33 +13,18 @@ import (
 
 // Event is an event with everything that is stored about it.
 type Event struct {
-	Seq           int64                 `json:"seq"`
-	ID            eventstore.ID         `json:"id"`
-	Stream        string                `json:"stream"`
-	Version       int64                 `json:"version"`
-	Type          string                `json:"type"`
-	Ver           int                   `json:"ver"`
-	AgentID       string                `json:"agentId"`
-	TS            int64                 `json:"ts"`
-	RecordedAt    int64                 `json:"recordedAt"`
-	CorrelationID string                `json:"correlationId"`
-	CausationID   string                `json:"causationId"`
-	Actor         eventstore.Actor      `json:"actor"`
-	Role          coordination.Role     `json:"role"`     // "" if the index has not reached it
-	Category      coordination.Category `json:"category"` // likewise
-	Data          json.RawMessage       `json:"data"`     // null if redacted
-	Original      json.RawMessage       `json:"original"` // null unless the imported line had more fields than the columns
-	DataHash      eventstore.Hash       `json:"dataHash"`
-	Hash          eventstore.Hash       `json:"hash"`
+	eventstore.Envelope
+	Role     coordination.Role     `json:"role"`     // "" if the index has not reached it
+	Category coordination.Category `json:"category"` // likewise
+	Data     json.RawMessage       `json:"data"`     // null if redacted
+	Original json.RawMessage       `json:"original"` // null unless the imported line had more fields than the columns
+	DataHash eventstore.Hash       `json:"dataHash"`
+	Hash     eventstore.Hash       `json:"hash"`
 }
 
 // EventOf combines an event with its role and category in the index, which may be "".
 func EventOf(e *eventstore.Event, role coordination.Role, category coordination.Category) Event {
-	return Event{
-		Seq: e.Seq, ID: e.ID, Stream: e.Stream, Version: e.Version, Type: e.Type, Ver: e.Ver, AgentID: e.AgentID, TS: e.TS,
-		RecordedAt: e.RecordedAt, CorrelationID: e.CorrelationID, CausationID: e.CausationID, Actor: e.Actor, Role: role, Category: category,
-		Data: e.Data, Original: e.Original, DataHash: e.DataHash, Hash: e.Hash,
-	}
+	return Event{Envelope: e.Envelope(), Role: role, Category: category, Data: e.Data, Original: e.Original, DataHash: e.DataHash, Hash: e.Hash}
 }
 
 // Step is an event and what it did.

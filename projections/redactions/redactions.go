@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/redaction"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Streams is the prefix of redactions' streams.
@@ -64,18 +65,13 @@ func Read(ctx context.Context, tx *sql.Tx, id string) ([]Redaction, error) {
 		from += id
 		to = from + "\x00"
 	}
-	rows, err := tx.QueryContext(ctx, query, from, to, string(eventstore.ActorImport))
-	if err != nil {
-		return nil, fmt.Errorf("read redactions: %w", err)
-	}
-	defer rows.Close()
 	list := []Redaction{}
-	for rows.Next() {
+	err := projections.EachRow(ctx, tx, "read redactions", query, []any{from, to, string(eventstore.ActorImport)}, func(rows *sql.Rows) error {
 		var name, typ string
 		var seq, at, version int64
 		var data []byte
 		if err := rows.Scan(&name, &seq, &at, &version, &typ, &data); err != nil {
-			return nil, fmt.Errorf("read redactions: %w", err)
+			return err
 		}
 		if n := len(list); n == 0 || Streams+list[n-1].ID != name {
 			list = append(list, Redaction{ID: strings.TrimPrefix(name, Streams), State: Pending, Seqs: []int64{}, Seq: seq, AtMs: at,
@@ -84,10 +80,11 @@ func Read(ctx context.Context, tx *sql.Tx, id string) ([]Redaction, error) {
 		r := &list[len(list)-1]
 		r.Version = version
 		if err := r.fold(seq, at, typ, data); err != nil {
-			return nil, fmt.Errorf("read redaction %s: %w", r.ID, err)
+			return fmt.Errorf("%s: %w", r.ID, err)
 		}
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // fold applies an event. A further log.redacted reopens a redaction.

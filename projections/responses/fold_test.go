@@ -140,7 +140,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	l.rebuild(t)
 }
 
-// A request whose thread is gone is decided anew: it is under way again, counts once, and its thread is another one.
+// A request whose thread is gone is decided again: it is under way again, counts once, and its thread is another one.
 func TestDecidedAgain(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
@@ -216,7 +216,7 @@ func TestLists(t *testing.T) {
 		"all that can be": {responses.Query{ThreadID: "900", WorkSession: "ws_1", From: "ruda", Target: "eden", Status: response.StatusResponded,
 			Delivery: collaborate.StatusSent, Before: 9}, []string{"c1 sent responded"}},
 		"one of another":      {responses.Query{CollabID: "c2", From: "eden"}, nil},
-		"of an unknown agent": {responses.Query{From: "nobody"}, nil},
+		"of an unknown agent": {responses.Query{From: "stranger"}, nil},
 		"sent, of an agent":   {responses.Query{From: "ruda", Delivery: collaborate.StatusSent, Before: 3}, []string{"c1 sent responded"}},
 		"in no thread of his": {responses.Query{ThreadID: "901", From: "eden"}, nil},
 	} {

@@ -92,7 +92,7 @@ func (m *model) ask() {
 
 // step is one thing that happens, to a request of those that are known.
 func (m *model) step() {
-	what := rapid.SampledFrom([]string{"ask", "ask", "open", "send", "send", "send", "fail", "anew", "unknown", "respond", "remind", "escalate", "impossible",
+	what := rapid.SampledFrom([]string{"ask", "ask", "open", "send", "send", "send", "fail", "again", "unknown", "respond", "remind", "escalate", "impossible",
 		"repeat", "foreign"}).Draw(m.t, "what")
 	if what == "ask" || len(m.requests) == 0 {
 		m.ask()
@@ -112,7 +112,7 @@ func (m *model) step() {
 		}
 	case "fail":
 		m.does(a.failed(m.now, "denied", false, rapid.SampledFrom([]string{"", a.reuse}).Draw(m.t, "forgets")))
-	case "anew":
+	case "again":
 		if a.key == "" || tracked != nil {
 			return
 		}

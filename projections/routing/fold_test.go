@@ -117,7 +117,7 @@ func TestAMessageIsKnownAsItWasDecided(t *testing.T) {
 }
 
 // A message that concerns no agent is known with its reason.
-func TestAMessageOfNobodyHasAReason(t *testing.T) {
+func TestAMessageOfNoOneHasAReason(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	m := message("51", 1, "human", channel, "안녕")
@@ -161,7 +161,7 @@ func TestListsOfMessages(t *testing.T) {
 		"observed by eden":             {routing.MessageQuery{Agent: "eden", Mode: route.Observer}, "51"},
 		"that eden knows of":           {routing.MessageQuery{Agent: "eden"}, "53 52 51"},
 		"that ruda knows of, not hers": {routing.MessageQuery{Agent: "ruda"}, "52 51"},
-		"of an unknown agent":          {routing.MessageQuery{Agent: "nobody"}, ""},
+		"of an unknown agent":          {routing.MessageQuery{Agent: "stranger"}, ""},
 	} {
 		var got []string
 		for _, line := range l.messages(t, c.q) {
@@ -249,7 +249,7 @@ func TestInvariant50_WhatIsObservedIsBounded(t *testing.T) {
 }
 
 // A thread that was opened after the start of the log has no participants until the log says so: that is known.
-func TestNobodyTakesPartInANewThread(t *testing.T) {
+func TestNoAgentTakesPartInANewThread(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	l.append(t, created(1, "eden", coordination.Thread{EffectID: "collab/c1", ThreadID: otherThread, ChannelID: channel, GuildID: guild, Kind: "collab"}))

@@ -81,30 +81,20 @@ func Position(ctx context.Context, tx *sql.Tx, runID string) (ahead int, found b
 // List returns runs. Over lacks the texts and what only its event has; ByID reads these.
 func List(ctx context.Context, tx *sql.Tx, q Query) (list []run.Result, err error) {
 	query, args := q.sql()
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r run.Result
+	return projections.ListRows(ctx, tx, "list runs", query, args, func(rows *sql.Rows, r *run.Result) error {
 		var o coordination.RunOver
 		var u coordination.SessionUsage
-		err := rows.Scan(append(fields(&r), &o.Provider, &o.Model, &o.StopReason, &o.Reason, &o.ErrorClass, &u.Input, &u.Output, &u.Total,
+		err := rows.Scan(append(fields(r), &o.Provider, &o.Model, &o.StopReason, &o.Reason, &o.ErrorClass, &u.Input, &u.Output, &u.Total,
 			&o.ModelCalls, &o.ToolCalls)...)
-		if err != nil {
-			return nil, fmt.Errorf("list runs: %w", err)
-		}
-		if r.State.Over() {
+		if err == nil && r.State.Over() {
 			o.RunID, o.SessionKey, o.SessionID, o.StartedAtMs, o.EndedAtMs = r.RunID, r.SessionKey, r.SessionID, r.StartedAt, r.EndedAt
 			if u != (coordination.SessionUsage{}) {
 				o.Usage = &u
 			}
 			r.Over = &o
 		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
+		return err
+	})
 }
 
 // sql builds the query.
@@ -168,21 +158,14 @@ func (q *Query) inStates(only func(condition string, values ...any)) (open bool)
 
 // Count returns the number of runs in each state.
 func Count(ctx context.Context, tx *sql.Tx) (map[run.State]int64, error) {
-	rows, err := tx.QueryContext(ctx, selectCounts)
-	if err != nil {
-		return nil, fmt.Errorf("count runs: %w", err)
-	}
-	defer rows.Close()
 	counts := map[run.State]int64{}
-	for rows.Next() {
+	return counts, projections.EachRow(ctx, tx, "count runs", selectCounts, nil, func(rows *sql.Rows) error {
 		var s run.State
 		var n int64
-		if err := rows.Scan(&s, &n); err != nil {
-			return nil, fmt.Errorf("count runs: %w", err)
-		}
+		err := rows.Scan(&s, &n)
 		counts[s] = n
-	}
-	return counts, rows.Err()
+		return err
+	})
 }
 
 // fields returns the scan targets for selectResult.

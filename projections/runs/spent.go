@@ -3,8 +3,9 @@ package runs
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // SpentQuery selects the usage of runs that ended within some time.
@@ -35,7 +36,7 @@ const (
 )
 
 // SpentIn returns the usage, oldest first. Its cost depends on the number of runs within that time, not on the total.
-func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) (list []Spent, err error) {
+func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) ([]Spent, error) {
 	query, args := selectSpent, []any{q.From, q.To}
 	if q.Agent != "" {
 		query, args = query+ofSpender, append(args, q.Agent)
@@ -43,24 +44,12 @@ func SpentIn(ctx context.Context, tx *sql.Tx, q SpentQuery) (list []Spent, err e
 	if q.SessionKey != "" {
 		query, args = query+" AND session_key = ?", append(args, q.SessionKey)
 	}
-	rows, err := tx.QueryContext(ctx, query+groupSpent, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read usage of runs: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s Spent
-		if err := rows.Scan(&s.SessionKey, &s.Agent, &s.Provider, &s.Model, &s.At, &s.Runs, &s.Failed, &s.ToolCalls, &s.Input, &s.Output, &s.Total,
-			&s.First, &s.Last); err != nil {
-			return nil, fmt.Errorf("read usage of runs: %w", err)
-		}
+	return projections.ListRows(ctx, tx, "read usage of runs", query+groupSpent, args, func(rows *sql.Rows, s *Spent) error {
+		err := rows.Scan(&s.SessionKey, &s.Agent, &s.Provider, &s.Model, &s.At, &s.Runs, &s.Failed, &s.ToolCalls, &s.Input, &s.Output, &s.Total,
+			&s.First, &s.Last)
 		s.At *= SpentStep
-		list = append(list, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read usage of runs: %w", err)
-	}
-	return list, nil
+		return err
+	})
 }
 
 // Tokens counts the tokens of runs with models, as counted by the providers.
@@ -71,24 +60,14 @@ const selectTokens = `SELECT agent, sum(input_tokens), sum(output_tokens) FROM r
 // TokensIn returns the tokens of the runs that ended within some time, by agent in lower case; from is inclusive, to
 // exclusive, in ms since 1970. Its cost depends on the number of runs within that time, not on the total.
 func TokensIn(ctx context.Context, tx *sql.Tx, from, to int64) (map[string]Tokens, error) {
-	rows, err := tx.QueryContext(ctx, selectTokens, from, to)
-	if err != nil {
-		return nil, fmt.Errorf("read tokens of runs: %w", err)
-	}
-	defer rows.Close()
 	all := map[string]Tokens{}
-	for rows.Next() {
+	return all, projections.EachRow(ctx, tx, "read tokens of runs", selectTokens, []any{from, to}, func(rows *sql.Rows) error {
 		var agent string
 		var t Tokens
-		if err := rows.Scan(&agent, &t.Input, &t.Output); err != nil {
-			return nil, fmt.Errorf("read tokens of runs: %w", err)
-		}
+		err := rows.Scan(&agent, &t.Input, &t.Output)
 		agent = strings.ToLower(agent)
 		sum := all[agent]
 		all[agent] = Tokens{sum.Input + t.Input, sum.Output + t.Output}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read tokens of runs: %w", err)
-	}
-	return all, nil
+		return err
+	})
 }

@@ -117,7 +117,7 @@ func TestFullDiskHoldsTheFeedBack(t *testing.T) {
 	}
 }
 
-// While the file cannot be made anew the feeder tries again; it must not take the process with it.
+// While the file cannot be recreated, the feeder tries again; it must not take the process with it.
 func TestFailedRebuildIsRetried(t *testing.T) {
 	t.Parallel()
 	b, w, _, _ := watched(t)

@@ -109,7 +109,7 @@ func (b *bundle) overwrite(t *testing.T, content []byte) {
 	}
 }
 
-// Pages that are damaged under a running index are noticed by whoever reads them, and mended by the feeder.
+// Pages that are damaged under a running index are noticed by their readers, and repaired by the feeder.
 func TestDamagedFileIsRebuiltWhileRunning(t *testing.T) {
 	t.Parallel()
 	b := &bundle{dir: t.TempDir()}

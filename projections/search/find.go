@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Query selects events by words and filters.
@@ -105,20 +107,11 @@ func (q *Query) countUpTo() int64 {
 }
 
 func seqsOf(ctx context.Context, tx *sql.Tx, statement string, args ...any) ([]int64, error) {
-	rows, err := tx.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return nil, err
+	seqs, err := projections.ListRows(ctx, tx, "search", statement, args, func(rows *sql.Rows, seq *int64) error { return rows.Scan(seq) })
+	if seqs == nil && err == nil {
+		seqs = []int64{}
 	}
-	defer rows.Close()
-	seqs := []int64{}
-	for rows.Next() {
-		var seq int64
-		if err := rows.Scan(&seq); err != nil {
-			return nil, err
-		}
-		seqs = append(seqs, seq)
-	}
-	return seqs, rows.Err()
+	return seqs, err
 }
 
 // match builds the FTS5 expression: the words, and the tokens of the filters.

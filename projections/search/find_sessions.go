@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // SessionHit is a work session with hits.
@@ -126,17 +128,12 @@ func (w *sessionWalk) recount(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	rows, err := tx.QueryContext(ctx, countSessionHits, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return projections.EachRow(ctx, tx, "count hits", countSessionHits, args, func(rows *sql.Rows) error {
 		var session, count int64
 		if err := rows.Scan(&session, &count); err != nil {
 			return err
 		}
 		w.page[w.places[session]-w.query.Offset].Count = count
-	}
-	return rows.Err()
+		return nil
+	})
 }

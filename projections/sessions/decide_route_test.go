@@ -20,7 +20,7 @@ func TestDecisionsReadTheLastRoute(t *testing.T) {
 		eventstore.NewEvent{Type: coordination.TypeSessionCreated, Data: []byte(`{"sessionKey":"agent:seum:main","sessionId":"s2"}`)})
 	_, err := l.Decide(t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		for agent, want := range map[string]sessions.LastRoute{
-			"eden": {Channel: "discord", To: "channel:77", AccountID: "ruda", ThreadID: "9"}, "seum": {}, "nobody": {},
+			"eden": {Channel: "discord", To: "channel:77", AccountID: "ruda", ThreadID: "9"}, "seum": {}, "stranger": {},
 		} {
 			if got, err := sessions.LoadRoute(tx, coordination.MainKey(agent)); got != want || err != nil {
 				t.Errorf("%s: %+v, %v; want %+v", agent, got, err, want)

@@ -12,8 +12,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-// foldsAnew says whether each example of a fold is made again as well; histories of the property test are in any case.
-var foldsAnew = testscale.Of(false, true)
+// eachRebuilt says whether each example of a fold is made again as well; histories of the property test are in any case.
+var eachRebuilt = testscale.Of(false, true)
 
 const (
 	created = `"sessionKey":"agent:eden:main","sessionId":"t1"`
@@ -173,7 +173,7 @@ func TestFold(t *testing.T) {
 		"of no sense": {
 			[]eventstore.NewEvent{
 				event(1, "created", ""), event(1, "created", `"sessionKey":7`), event(1, "created", `"sessionKey":"eden"`),
-				event(1, "message", `"sessionKey":"agent:eden:main","text":"by nobody"`), event(1, "created", `"sessionKey":"agent::main"`),
+				event(1, "message", `"sessionKey":"agent:eden:main","text":"by no one"`), event(1, "created", `"sessionKey":"agent::main"`),
 				event(1, "renamed", created), event(1, "created", `"SESSIONKEY":"agent:eden:main"`),
 			},
 			nil,
@@ -233,7 +233,7 @@ func TestFold(t *testing.T) {
 				}
 			}
 			check("live")
-			if !foldsAnew {
+			if !eachRebuilt {
 				return
 			}
 			if err := l.engine.Rebuild(t.Context(), projections.RebuildOptions{}); err != nil {

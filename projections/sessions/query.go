@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Query selects sessions, last changed first; ties by creation, oldest first.
@@ -248,19 +249,12 @@ func Changed(ctx context.Context, tx *sql.Tx) (seq int64, err error) {
 
 // Count returns the number of sessions per agent. Sessions without an agent are counted under "".
 func Count(ctx context.Context, tx *sql.Tx) (map[string]int64, error) {
-	rows, err := tx.QueryContext(ctx, selectCounts)
-	if err != nil {
-		return nil, fmt.Errorf("count sessions: %w", err)
-	}
-	defer rows.Close()
 	counts := map[string]int64{}
-	for rows.Next() {
+	return counts, projections.EachRow(ctx, tx, "count sessions", selectCounts, nil, func(rows *sql.Rows) error {
 		var agent string
 		var n int64
-		if err := rows.Scan(&agent, &n); err != nil {
-			return nil, fmt.Errorf("count sessions: %w", err)
-		}
+		err := rows.Scan(&agent, &n)
 		counts[agent] = n
-	}
-	return counts, rows.Err()
+		return err
+	})
 }

@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 		"unknown":                           {sessions.Query{Unknown: true, Limit: 2}, "seum:main unknown"},
 		"limit":                             {sessions.Query{Limit: 2}, "seum:main eden:subagent:u1"},
 		"agent":                             {sessions.Query{Agent: "Eden"}, "eden:subagent:u1 eden:subagent:u2 eden:main"},
-		"unheard of agent":                  {sessions.Query{Agent: "nobody"}, ""},
+		"unheard of agent":                  {sessions.Query{Agent: "stranger"}, ""},
 		"spawner":                           {sessions.Query{Spawner: "agent:eden:main"}, "eden:subagent:u1"},
 		"label":                             {sessions.Query{Label: "배포 One"}, "eden:main"},
 		"label in another case":             {sessions.Query{Label: "배포 one"}, ""},

@@ -278,18 +278,8 @@ type Transcript struct {
 }
 
 // Transcripts lists the transcripts of a key, newest first. Those deleted with their session are not listed.
-func Transcripts(ctx context.Context, tx *sql.Tx, key string) (list []Transcript, err error) {
-	rows, err := tx.QueryContext(ctx, selectTranscripts, key)
-	if err != nil {
-		return nil, fmt.Errorf("list transcripts: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var t Transcript
-		if err := rows.Scan(&t.ID, &t.Key, &t.OpenedAt, &t.ClosedAt, &t.Closed, &t.Messages); err != nil {
-			return nil, fmt.Errorf("list transcripts: %w", err)
-		}
-		list = append(list, t)
-	}
-	return list, rows.Err()
+func Transcripts(ctx context.Context, tx *sql.Tx, key string) ([]Transcript, error) {
+	return projections.ListRows(ctx, tx, "list transcripts", selectTranscripts, []any{key}, func(rows *sql.Rows, t *Transcript) error {
+		return rows.Scan(&t.ID, &t.Key, &t.OpenedAt, &t.ClosedAt, &t.Closed, &t.Messages)
+	})
 }

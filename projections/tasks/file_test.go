@@ -17,8 +17,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// eachAnew says whether each single history is made again too. Property tests do it in any case.
-var eachAnew = testscale.Of(false, true)
+// eachRebuilt says whether each single history is made again too. Property tests do it in any case.
+var eachRebuilt = testscale.Of(false, true)
 
 const (
 	atA, atB  = "workspace-eden/tasks/task_a.md", "workspace-eden/tasks/task_b.md"
@@ -142,7 +142,7 @@ func TestFilesAreFolded(t *testing.T) {
 				l.append(t, e)
 			}
 			want(t, "tasks", l.list(t, tasks.Filter{}), c.want)
-			if eachAnew {
+			if eachRebuilt {
 				l.rebuild(t)
 			}
 		})

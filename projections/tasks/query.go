@@ -48,21 +48,14 @@ func Labels(ctx context.Context, tx *sql.Tx, ids []string) (map[string]Label, er
 	if err != nil {
 		return nil, fmt.Errorf("encode ids: %w", err)
 	}
-	rows, err := tx.QueryContext(ctx, selectLabels, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("read labels of tasks: %w", err)
-	}
-	defer rows.Close()
 	found := map[string]Label{}
-	for rows.Next() {
+	return found, projections.EachRow(ctx, tx, "read labels of tasks", selectLabels, []any{string(list)}, func(rows *sql.Rows) error {
 		var id string
 		var label Label
-		if err := rows.Scan(&id, &label.Description, &label.Status); err != nil {
-			return nil, fmt.Errorf("read labels of tasks: %w", err)
-		}
+		err := rows.Scan(&id, &label.Description, &label.Status)
 		found[id] = label
-	}
-	return found, rows.Err()
+		return err
+	})
 }
 
 func byID(ctx context.Context, tx *sql.Tx, taskID string, whole bool) (row *Row, found bool, err error) {

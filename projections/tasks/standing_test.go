@@ -46,7 +46,7 @@ func TestStandingAndBacklog(t *testing.T) {
 	l.deciding(t, func(tx eventstore.Tx) error {
 		open, err := tasks.OpenOf(tx, "eden")
 		want(t, "open", open, len(standing)+len(waiting))
-		none, err2 := tasks.Standing(tx, "nobody")
+		none, err2 := tasks.Standing(tx, "stranger")
 		want(t, "of an unknown agent", len(none), 0)
 		if err == nil {
 			err = err2

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // reader reads everything from one snapshot.
@@ -202,19 +203,12 @@ func (r *reader) beginning(prefix string) (near []Candidate, err error) {
 	for i := digits; i < 2*len(high); i++ {
 		high[i/2] |= 0xF << (4 * (1 - i%2))
 	}
-	rows, err := r.tx.QueryContext(r.ctx, selectEventsLike, raw, high, maxNear)
-	if err != nil {
-		return nil, fmt.Errorf("look up events: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return projections.ListRows(r.ctx, r.tx, "look up events", selectEventsLike, []any{raw, high, maxNear}, func(rows *sql.Rows, c *Candidate) error {
 		var id []byte
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("look up events: %w", err)
-		}
-		near = append(near, Candidate{Message, uuidText(id)})
-	}
-	return near, rows.Err()
+		err := rows.Scan(&id)
+		*c = Candidate{Message, uuidText(id)}
+		return err
+	})
 }
 
 // resembling finds a few objects that share the longest prefix with an id.
@@ -229,20 +223,8 @@ func (r *reader) resembling(id string) ([]Candidate, error) {
 	return nil, nil
 }
 
-func (r *reader) texts(query string, args ...any) (list []string, err error) {
-	rows, err := r.tx.QueryContext(r.ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look up ids: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, fmt.Errorf("look up ids: %w", err)
-		}
-		list = append(list, text)
-	}
-	return list, rows.Err()
+func (r *reader) texts(query string, args ...any) ([]string, error) {
+	return projections.ListRows(r.ctx, r.tx, "look up ids", query, args, func(rows *sql.Rows, text *string) error { return rows.Scan(text) })
 }
 
 const (

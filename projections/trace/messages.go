@@ -56,13 +56,8 @@ func (r *reader) event(seq int64) (*messageEvent, error) {
 
 // events reads events; threaded ones with the key of their thread.
 func (r *reader) events(query string, threaded bool, args ...any) (list []*messageEvent, err error) {
-	rows, err := r.tx.QueryContext(r.ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	defer rows.Close()
 	var read []eventstore.Event
-	for rows.Next() {
+	err = projections.EachRow(r.ctx, r.tx, "read events", query, args, func(rows *sql.Rows) error {
 		var e eventstore.Event
 		var id, data, original []byte
 		var thread string
@@ -71,16 +66,17 @@ func (r *reader) events(query string, threaded bool, args ...any) (list []*messa
 			into = append(into, &thread)
 		}
 		if err := rows.Scan(into...); err != nil {
-			return nil, fmt.Errorf("read event: %w", err)
+			return err
 		}
 		if e.Data, e.Original = data, original; data == nil {
 			e.Data = nil
 		}
 		read = append(read, e)
 		list = append(list, &messageEvent{TracedMessage: TracedMessage{ID: uuidText(id)}, thread: thread})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := r.fill(read); err != nil {
 		return nil, err
@@ -173,20 +169,8 @@ func isMessage(typ string) bool {
 
 // ofSession reads up to n of the newest messages of a work session, newest first.
 func (r *reader) ofSession(name string, limit int) ([]*messageEvent, error) {
-	rows, err := r.tx.QueryContext(r.ctx, selectHeardKinds)
+	kinds, err := projections.ListRows(r.ctx, r.tx, "read kinds", selectHeardKinds, nil, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
 	if err != nil {
-		return nil, fmt.Errorf("read kinds: %w", err)
-	}
-	defer rows.Close()
-	var kinds []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read kinds: %w", err)
-		}
-		kinds = append(kinds, id)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	return r.events(selectFromSession, true, name, projections.JSONList(kinds), limit)
@@ -233,22 +217,15 @@ func (r *reader) around(seq int64, limit int) ([]*messageEvent, error) {
 
 // childConversations returns up to n conversations of a work session that have a parent, by parent.
 func (r *reader) childConversations(session string, limit int) (map[string][]string, error) {
-	rows, err := r.tx.QueryContext(r.ctx, selectChildThreads, session, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read threads: %w", err)
-	}
-	defer rows.Close()
 	children := map[string][]string{}
-	for rows.Next() {
+	return children, projections.EachRow(r.ctx, r.tx, "read threads", selectChildThreads, []any{session, limit}, func(rows *sql.Rows) error {
 		var key, parent string
-		if err := rows.Scan(&key, &parent); err != nil {
-			return nil, fmt.Errorf("read threads: %w", err)
-		}
+		err := rows.Scan(&key, &parent)
 		if id, is := strings.CutPrefix(key, conversationKey); is {
 			children[parent] = append(children[parent], id)
 		}
-	}
-	return children, rows.Err()
+		return err
+	})
 }
 
 // session is a work session as in lists.

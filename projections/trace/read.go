@@ -2,7 +2,6 @@ package trace
 
 import (
 	"database/sql"
-	"fmt"
 	"math"
 	"strings"
 
@@ -60,41 +59,25 @@ func (r *reader) flows(query string, args ...any) ([]*Node, error) {
 	})
 }
 
-func (r *reader) nodes(query string, args []any, scan func(*sql.Rows, *Node) error) (list []*Node, err error) {
-	rows, err := r.tx.QueryContext(r.ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read runs and flows: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		n := new(Node)
-		if err := scan(rows, n); err != nil {
-			return nil, fmt.Errorf("read runs and flows: %w", err)
-		}
-		list = append(list, n)
-	}
-	return list, rows.Err()
+func (r *reader) nodes(query string, args []any, scan func(*sql.Rows, *Node) error) ([]*Node, error) {
+	return projections.ListRows(r.ctx, r.tx, "read runs and flows", query, args, func(rows *sql.Rows, n **Node) error {
+		*n = new(Node)
+		return scan(rows, *n)
+	})
 }
 
 // childrenIn returns the names of up to n of the newest runs of a work session that were requested by a run, by that
 // run.
 func (r *reader) childrenIn(session string, limit int) (map[string][]string, error) {
-	rows, err := r.tx.QueryContext(r.ctx, selectSiblings, session, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read runs: %w", err)
-	}
-	defer rows.Close()
 	children := map[string][]string{}
-	for rows.Next() {
+	return children, projections.EachRow(r.ctx, r.tx, "read runs", selectSiblings, []any{session, limit}, func(rows *sql.Rows) error {
 		var name, parent string
-		if err := rows.Scan(&name, &parent); err != nil {
-			return nil, fmt.Errorf("read runs: %w", err)
-		}
+		err := rows.Scan(&name, &parent)
 		if parent != "" {
 			children[parent] = append(children[parent], name)
 		}
-	}
-	return children, rows.Err()
+		return err
+	})
 }
 
 // flowOf returns the flow that a run belongs to according to its id, "" if the id does not tell. The flow need not

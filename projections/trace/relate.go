@@ -2,7 +2,7 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
+	"database/sql"
 	"math"
 	"slices"
 
@@ -331,25 +331,19 @@ func (g *collector) readRequests() error {
 	if len(runs) == 0 {
 		return nil
 	}
-	rows, err := g.tx.QueryContext(g.ctx, selectAsked, projections.JSONList(runs), maxQuestionBytes)
-	if err != nil {
-		return fmt.Errorf("read questions: %w", err)
-	}
-	defer rows.Close()
 	var ids []string
 	var events []eventstore.Event
-	for rows.Next() {
+	err := projections.EachRow(g.ctx, g.tx, "read questions", selectAsked, []any{projections.JSONList(runs), maxQuestionBytes}, func(rows *sql.Rows) error {
 		var id string
 		var e eventstore.Event
 		var data []byte
-		if err := rows.Scan(&id, &e.Seq, &e.Type, &e.Ver, &data); err != nil {
-			return fmt.Errorf("read questions: %w", err)
-		}
+		err := rows.Scan(&id, &e.Seq, &e.Type, &e.Ver, &data)
 		e.Data = data
 		ids, events = append(ids, id), append(events, e)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read questions: %w", err)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if err := g.fill(events); err != nil {
 		return err

@@ -248,7 +248,7 @@ func TestTraceOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	db, now := told(t)
 	for id, want := range map[string]trace.NotFoundError{
-		"nobody":                      {ID: "nobody"},
+		"stranger":                    {ID: "stranger"},
 		"":                            {},
 		" \x00 ":                      {ID: "\x00"},
 		"999999":                      {ID: "999999"},

@@ -251,14 +251,14 @@ func TestViews(t *testing.T) {
 	l.append(t, ask("e1", "k", "eden", base+1), ask("e2", "k", "", 0))
 	var rows []string
 	projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) (struct{}, error) {
-		return struct{}{}, texts(ctx, tx, `SELECT effect_id || ' ' || state || ' ' || coalesce(owner, 'nobody'), since, coalesce(due_at, 'at once') FROM v_work
- UNION ALL SELECT pool || ' ' || kind || ' ' || waiting, '', coalesce(owner, 'nobody') FROM v_work_lanes`, func(s []string) error {
+		return struct{}{}, texts(ctx, tx, `SELECT effect_id || ' ' || state || ' ' || coalesce(owner, 'none'), since, coalesce(due_at, 'at once') FROM v_work
+ UNION ALL SELECT pool || ' ' || kind || ' ' || waiting, '', coalesce(owner, 'none') FROM v_work_lanes`, func(s []string) error {
 			rows = append(rows, fmt.Sprint(s))
 			return nil
 		})
 	})
-	want := []string{"[e1 waiting eden 2026-09-21T14:13:20.000Z 2026-09-21T14:13:20.001Z]", "[e2 waiting nobody 2026-09-21T14:13:20.000Z at once]",
-		"[p k 1  nobody]", "[p k 1  eden]"}
+	want := []string{"[e1 waiting eden 2026-09-21T14:13:20.000Z 2026-09-21T14:13:20.001Z]", "[e2 waiting none 2026-09-21T14:13:20.000Z at once]",
+		"[p k 1  none]", "[p k 1  eden]"}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/projections"
 )
 
 // Lane is the number of items of one owner in a pool.
@@ -68,39 +69,20 @@ func ofState(s State) string {
 }
 
 // Lanes lists the number of items, by pool and owner. Its cost depends on the number of owners.
-func Lanes(ctx context.Context, tx *sql.Tx) (list []Lane, err error) {
-	rows, err := tx.QueryContext(ctx, selectLanes)
-	if err != nil {
-		return nil, fmt.Errorf("list lanes of work: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var l Lane
-		if err := rows.Scan(&l.Pool, &l.Owner, &l.Waiting, &l.Leased, &l.Dead, &l.Since); err != nil {
-			return nil, fmt.Errorf("list lanes of work: %w", err)
-		}
-		list = append(list, l)
-	}
-	return list, rows.Err()
+func Lanes(ctx context.Context, tx *sql.Tx) ([]Lane, error) {
+	return projections.ListRows(ctx, tx, "list lanes of work", selectLanes, nil, func(rows *sql.Rows, l *Lane) error {
+		return rows.Scan(&l.Pool, &l.Owner, &l.Waiting, &l.Leased, &l.Dead, &l.Since)
+	})
 }
 
 // Heads returns what can begin next, and when. Its cost depends on the number of owners.
-func Heads(ctx context.Context, tx *sql.Tx) (list []Head, err error) {
-	rows, err := tx.QueryContext(ctx, selectHeads)
-	if err != nil {
-		return nil, fmt.Errorf("find ready work: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var h Head
+func Heads(ctx context.Context, tx *sql.Tx) ([]Head, error) {
+	return projections.ListRows(ctx, tx, "find ready work", selectHeads, nil, func(rows *sql.Rows, h *Head) error {
 		var ready sql.NullInt64
-		if err := rows.Scan(&h.Pool, &h.Kind, &h.Waiting, &ready); err != nil {
-			return nil, fmt.Errorf("find ready work: %w", err)
-		}
+		err := rows.Scan(&h.Pool, &h.Kind, &h.Waiting, &ready)
 		h.Free, h.ReadyAt = ready.Valid, ready.Int64
-		list = append(list, h)
-	}
-	return list, rows.Err()
+		return err
+	})
 }
 
 // Keys returns the number of items of keys. Empty keys are left out.
@@ -109,25 +91,18 @@ func Keys(ctx context.Context, tx *sql.Tx, keys []string) (map[string]KeyState, 
 	if err != nil {
 		return nil, fmt.Errorf("read keys of work: %w", err)
 	}
-	rows, err := tx.QueryContext(ctx, selectKeys, string(names))
-	if err != nil {
-		return nil, fmt.Errorf("read keys of work: %w", err)
-	}
-	defer rows.Close()
 	found := map[string]KeyState{}
-	for rows.Next() {
+	return found, projections.EachRow(ctx, tx, "read keys of work", selectKeys, []any{string(names)}, func(rows *sql.Rows) error {
 		var name string
 		var s KeyState
-		if err := rows.Scan(&name, &s.Waiting, &s.Leased, &s.Since); err != nil {
-			return nil, fmt.Errorf("read keys of work: %w", err)
-		}
+		err := rows.Scan(&name, &s.Waiting, &s.Leased, &s.Since)
 		found[name] = s
-	}
-	return found, rows.Err()
+		return err
+	})
 }
 
 // List returns items. Dead or leased items are found without reading waiting ones.
-func List(ctx context.Context, tx *sql.Tx, q Query) (list []Item, err error) {
+func List(ctx context.Context, tx *sql.Tx, q Query) ([]Item, error) {
 	query, args := fromWork+ofState(q.State), []any{q.After}
 	for _, c := range [...]struct{ column, value string }{{"kind", q.Kind}, {"key", q.Key}, {"owner", q.Owner}} {
 		if c.value != "" {
@@ -142,19 +117,10 @@ func List(ctx context.Context, tx *sql.Tx, q Query) (list []Item, err error) {
 	if q.Newest {
 		order = newest
 	}
-	rows, err := tx.QueryContext(ctx, query+order, append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("list work: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		i, err := scanItem(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, i)
-	}
-	return list, rows.Err()
+	return projections.ListRows(ctx, tx, "list work", query+order, append(args, limit), func(rows *sql.Rows, i *Item) (err error) {
+		*i, err = scanItem(rows)
+		return err
+	})
 }
 
 // FirstWaiting returns the item of an owner in a pool that has waited longest.

@@ -39,7 +39,7 @@ func TestWhoSetsTheGateway(t *testing.T) {
 		listen, from     string
 		mode, token, pwd string
 	}{
-		"nobody":                   {`{}`, nil, "", "127.0.0.1:18789", "default", "token", "", ""},
+		"nothing set":              {`{}`, nil, "", "127.0.0.1:18789", "default", "token", "", ""},
 		"the file":                 {`{gateway: {port: 4000, auth: {token: 'in-the-file'}}}`, nil, "", "127.0.0.1:4000", "default, openclaw.json gateway.port", "token", "in-the-file", ""},
 		"a variable over the file": {`{gateway: {port: 4000}}`, port, "", "127.0.0.1:5000", "default, OPENCLAW_GATEWAY_PORT", "token", "", ""},
 		"the flag over a variable": {`{gateway: {port: 4000, bind: 'lan'}}`, port, "127.0.0.1:0", "127.0.0.1:0", "--gateway", "token", "", ""},

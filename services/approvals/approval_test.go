@@ -77,7 +77,7 @@ func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	m := setup(t)
 	waits := m.task()
-	plan, begun := m.plan()
+	plan, started := m.plan()
 	for _, c := range []struct {
 		name, id, person, reason string
 		code, field              string
@@ -87,7 +87,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"no such task", "task_none", "a", "r", approvals.CodeUnknown, "id", true},
 		{"no such plan", "plan_none", "a", "r", approvals.CodeUnknown, "id", true},
 		{"nothing of the kind", "../../etc\x00", "a", "r", approvals.CodeUnknown, "id", true},
-		{"a task that waits for nothing", begun, "a", "r", approvals.CodeState, "id", false},
+		{"a task that waits for nothing", started, "a", "r", approvals.CodeState, "id", false},
 		{"a name of two lines", waits, "a\nb", "r", approvals.CodeInvalid, "by", false},
 		{"a name that is long", waits, strings.Repeat("가", 67), "r", approvals.CodeInvalid, "by", false},
 		{"an invalid name", plan, "\xff", "r", approvals.CodeInvalid, "by", false},

@@ -48,7 +48,7 @@ func TestBug27_TwoExecutorsSendOnePrompt(t *testing.T) {
 }
 
 // While the run of one agent takes long, the others are prompted.
-func TestBug28_ASlowAgentDelaysNobody(t *testing.T) {
+func TestBug28_ASlowAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	c := setup(t, func(a a2atest.Asked) a2atest.Answer {

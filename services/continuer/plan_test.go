@@ -59,7 +59,7 @@ func (c *crew) planned(agent, name string, args map[string]any) (planID string) 
 
 // An agent whose plan waits for approval is not prompted, nor is its task taken away, until the plan is decided. It may go on with an
 // approved plan although an older one was never decided.
-func TestNobodyIsPromptedWhileAPlanWaits(t *testing.T) {
+func TestNoAgentIsPromptedWhileAPlanWaits(t *testing.T) {
 	t.Parallel()
 	c := setup(t, nil, byHand, planning)
 	c.starts("eden", "tile the roof", "buy tiles", "lay tiles")

@@ -218,8 +218,8 @@ func TestWeekJudge(t *testing.T) {
 	}
 	for _, rule := range []string{
 		runTwice, runWithoutCause, causeWithoutRun, causeTwice, wrongSession, wrongState, whileBusy, whileBackoff, whileApproval, tooSoon,
-		tooManyPrompts, restartTwice, backoffUntold, backoffValue, askTooOften, askTooSoon, askOutOfTurn, askBarred, askAfterTold, toldTwice, toldEarly,
-		toldNobody, zombieFresh, zombieCount, pickTooEarly, forgotten,
+		tooManyPrompts, restartTwice, backoffUnreported, backoffValue, askTooOften, askTooSoon, askOutOfTurn, askBarred, askAfterTold, toldTwice, toldEarly,
+		toldNoOne, zombieFresh, zombieCount, pickTooEarly, forgotten,
 	} {
 		if !tested[rule] {
 			t.Errorf("no forged log breaks %s", rule)
@@ -245,7 +245,7 @@ func forgedPrompts() map[string]forgery {
 	return map[string]forgery{
 		"a run is queued twice":       {runTwice, func(f *forged) { f.put("idle ended", func(f *forged) { f.queued("idle", "eden", "continuation") }) }},
 		"a run ends twice":            {runTwice, func(f *forged) { f.put("driven", func(f *forged) { f.well("idle", "eden") }) }},
-		"a run ends that never was":   {runTwice, func(f *forged) { f.put("driven", func(f *forged) { f.well("nobody's", "eden") }) }},
+		"a run ends that never was":   {runTwice, func(f *forged) { f.put("driven", func(f *forged) { f.well("stranger's", "eden") }) }},
 		"a flow begins twice":         {runTwice, func(f *forged) { f.put("remind", func(f *forged) { again(f, "ask1") }) }},
 		"a prompt without an event":   {runWithoutCause, func(f *forged) { f.drop("again") }},
 		"a request without an event":  {runWithoutCause, func(f *forged) { f.drop("ask2") }},
@@ -346,8 +346,8 @@ func forgedPauses() map[string]forgery {
 				f.after(-23*time.Hour).sent("restart too", "nara", "t4", "restart", 0).well("restart too", "nara")
 			})
 		}},
-		"a failure without a report":   {backoffUntold, func(f *forged) { f.drop("backoff") }},
-		"a back-off of another run":    {backoffUntold, func(f *forged) { f.say("backoff", "runId", "idle") }},
+		"a failure without a report":   {backoffUnreported, func(f *forged) { f.drop("backoff") }},
+		"a back-off of another run":    {backoffUnreported, func(f *forged) { f.say("backoff", "runId", "idle") }},
 		"a back-off that is too short": {backoffValue, func(f *forged) { f.say("backoff", "backoffMs", 60_000) }},
 		"a failure counted twice":      {backoffValue, func(f *forged) { f.say("backoff", "consecutiveFailures", 2) }},
 		"a back-off of a day":          {backoffValue, func(f *forged) { f.say("backoff", "backoffMs", ms(24*time.Hour)) }},
@@ -391,7 +391,7 @@ func forgedBlocked() map[string]forgery {
 		}},
 		"given up after two requests": {toldEarly, func(f *forged) { f.drop("ask3", "ask3 flow") }},
 		"given up before an answer":   {toldEarly, func(f *forged) { f.shift("told", -time.Second) }},
-		"given up without a report":   {toldNobody, func(f *forged) { f.say("told", "toldAgentId", ""); f.drop("lead queued", "lead ended") }},
+		"given up without a report":   {toldNoOne, func(f *forged) { f.say("told", "toldAgentId", ""); f.drop("lead queued", "lead ended") }},
 		"told twice that it never begins": {toldTwice, func(f *forged) {
 			f.put("taken1", func(f *forged) {
 				f.task("", coordination.TypeUnblockFailed, "haneul", "t10",
@@ -405,8 +405,8 @@ func forgedBlocked() map[string]forgery {
 		"a started task reported as never starting": {wrongState, func(f *forged) {
 			f.put("never", func(f *forged) { f.task("", coordination.TypeTaskBacklogPicked, "haneul", "t10") })
 		}},
-		"never starts, without a report": {toldNobody, func(f *forged) { f.say("never", "toldAgentId", ""); f.drop("gone queued", "gone ended") }},
-		"given up, and a friend told": {toldNobody, func(f *forged) {
+		"never starts, without a report": {toldNoOne, func(f *forged) { f.say("never", "toldAgentId", ""); f.drop("gone queued", "gone ended") }},
+		"given up, and a friend told": {toldNoOne, func(f *forged) {
 			f.say("told", "toldAgentId", "dajim")
 			f.say("lead queued", "sessionKey", mainOf("dajim"))
 		}},
@@ -420,7 +420,7 @@ func forgedLeft() map[string]forgery {
 		"taken away for ever":      {zombieCount, func(f *forged) { f.say("taken3", "action", coordination.ZombieMovedToBacklog) }},
 		"taken for good at once":   {zombieCount, func(f *forged) { f.say("taken2", "action", coordination.ZombieEscalated) }},
 		"taken with another count": {zombieCount, func(f *forged) { f.say("taken2", "reassignCount", 1) }},
-		"interrupted in secret":    {toldNobody, func(f *forged) { f.say("taken3", "toldAgentId", ""); f.drop("zombie queued", "zombie ended") }},
+		"interrupted in secret":    {toldNoOne, func(f *forged) { f.say("taken3", "toldAgentId", ""); f.drop("zombie queued", "zombie ended") }},
 		"started before its day":   {pickTooEarly, func(f *forged) { f.shift("pick", -time.Second) }},
 		"started before its dependency": {pickTooEarly, func(f *forged) {
 			f.say("add", "dependsOn", []string{"t2"})

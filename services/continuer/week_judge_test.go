@@ -26,32 +26,32 @@ type house struct {
 
 // Rules that a log may break.
 const (
-	runTwice        = "run_twice"         // an id of a run is queued, or ends, more than once
-	runWithoutCause = "run_without_cause" // a run, or a flow, was asked for that no event tells of
-	causeWithoutRun = "cause_without_run" // an event tells of a run, or a flow, that was not asked for, or of none
-	causeTwice      = "cause_twice"       // two events tell of the same run
-	wrongSession    = "wrong_session"     // a prompt is not in the main session of whom it is for
-	wrongState      = "wrong_state"       // what is done about a task does not suit how it stands
-	whileBusy       = "while_busy"
-	whileBackoff    = "while_backoff"
-	whileApproval   = "while_approval"
-	tooSoon         = "too_soon"
-	tooManyPrompts  = "too_many_prompts" // no idle agent was left alone
-	restartTwice    = "restart_twice"
-	backoffUntold   = "backoff_untold"
-	backoffValue    = "backoff_value"
-	askTooOften     = "ask_too_often"
-	askTooSoon      = "ask_too_soon"
-	askOutOfTurn    = "ask_out_of_turn"
-	askBarred       = "ask_barred"
-	askAfterTold    = "ask_after_told"
-	toldTwice       = "told_twice"
-	toldEarly       = "told_early"
-	toldNobody      = "told_nobody"
-	zombieFresh     = "zombie_fresh"
-	zombieCount     = "zombie_count"
-	pickTooEarly    = "pick_too_early"
-	forgotten       = "forgotten"
+	runTwice          = "run_twice"         // an id of a run is queued, or ends, more than once
+	runWithoutCause   = "run_without_cause" // a run, or a flow, was asked for that no event tells of
+	causeWithoutRun   = "cause_without_run" // an event tells of a run, or a flow, that was not asked for, or of none
+	causeTwice        = "cause_twice"       // two events tell of the same run
+	wrongSession      = "wrong_session"     // a prompt is not in the main session of whom it is for
+	wrongState        = "wrong_state"       // what is done about a task does not suit how it stands
+	whileBusy         = "while_busy"
+	whileBackoff      = "while_backoff"
+	whileApproval     = "while_approval"
+	tooSoon           = "too_soon"
+	tooManyPrompts    = "too_many_prompts" // no idle agent was left alone
+	restartTwice      = "restart_twice"
+	backoffUnreported = "backoff_unreported"
+	backoffValue      = "backoff_value"
+	askTooOften       = "ask_too_often"
+	askTooSoon        = "ask_too_soon"
+	askOutOfTurn      = "ask_out_of_turn"
+	askBarred         = "ask_barred"
+	askAfterTold      = "ask_after_told"
+	toldTwice         = "told_twice"
+	toldEarly         = "told_early"
+	toldNoOne         = "told_no_one"
+	zombieFresh       = "zombie_fresh"
+	zombieCount       = "zombie_count"
+	pickTooEarly      = "pick_too_early"
+	forgotten         = "forgotten"
 )
 
 // What is specified, once more: what the program says of it does not count here.
@@ -395,7 +395,7 @@ func (j *judge) backoff() {
 	j.count["backoff "+j.d.Reason]++
 	if j.d.RunID != "" {
 		if j.d.RunID != a.owes {
-			j.breaks(backoffUntold, "run %s was reported, want %q", j.d.RunID, a.owes)
+			j.breaks(backoffUnreported, "run %s was reported, want %q", j.d.RunID, a.owes)
 		}
 		if j.d.BackoffMs != a.owesMs || j.d.ConsecutiveFailures != a.failures {
 			j.breaks(backoffValue, "%s after %d failures, want %s after %d", span(j.d.BackoffMs), j.d.ConsecutiveFailures, span(a.owesMs), a.failures)
@@ -414,7 +414,7 @@ func (j *judge) prompts(a *standing) {
 		j.breaks(whileBackoff, "it goes on for %s", span(a.backoffUntil-j.at))
 	}
 	if a.owes != "" {
-		j.breaks(backoffUntold, "run %s has failed before", a.owes)
+		j.breaks(backoffUnreported, "run %s has failed before", a.owes)
 	}
 	if len(j.in(j.e.AgentID, coordination.StatePendingApproval)) > 0 && len(j.in(j.e.AgentID, coordination.StateInProgress)) == 0 {
 		j.breaks(whileApproval, "%s waits for approval", j.in(j.e.AgentID, coordination.StatePendingApproval)[0].id)
@@ -633,7 +633,7 @@ func (j *judge) inVain(t *chore) (since int64, is bool) {
 // tells checks that the lead was told.
 func (j *judge) tells(agent string) {
 	if want := j.lead; agent != want && j.d.ToldAgentID != want || agent == want && j.d.ToldAgentID != "" {
-		j.breaks(toldNobody, "%q gets the report about what %s cannot help, want the lead, %s, or people for it", j.d.ToldAgentID, agent, want)
+		j.breaks(toldNoOne, "%q gets the report about what %s cannot help, want the lead, %s, or people for it", j.d.ToldAgentID, agent, want)
 	}
 }
 

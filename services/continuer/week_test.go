@@ -219,12 +219,12 @@ func (w *week) newTask(n int) {
 	}
 	args := map[string]any{"description": fmt.Sprintf("work %d kind=%s", n, kind),
 		"priority": []string{"urgent", "high", "medium", "low"}[w.roll.IntN(4)]}
-	switch begun := w.roll.IntN(2) == 0; {
+	switch started := w.roll.IntN(2) == 0; {
 	case n == 0: // without steps, so that it is asked what is in the way
 		args["simple"] = true
 		w.uses(agent, "task_start", args)
 		return
-	case begun:
+	case started:
 		w.started(agent, args)
 		return
 	}

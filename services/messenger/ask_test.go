@@ -193,7 +193,7 @@ func TestAskIsRefusedAsSendIs(t *testing.T) {
 		events []string
 	}{
 		"policy":           {"dajim", func(*messenger.Request) {}, "policy_denied", []string{"a2a.forbidden"}},
-		"nobody":           {"nobody", func(*messenger.Request) {}, "unknown_agent", []string{"a2a.dispatch_failed"}},
+		"stranger":         {"stranger", func(*messenger.Request) {}, "unknown_agent", []string{"a2a.dispatch_failed"}},
 		"too far":          {"seum", func(r *messenger.Request) { r.Hop = &hop }, "too_many_hops", []string{"a2a.forbidden"}},
 		"no message":       {"seum", func(r *messenger.Request) { r.Message = " " }, "invalid_request", []string{"a2a.dispatch_failed"}},
 		"no session":       {"seum", func(r *messenger.Request) { r.From.SessionKey = "" }, "invalid_request", []string{"a2a.dispatch_failed"}},

@@ -191,8 +191,8 @@ func TestSomeOfABroadcastAreRefused(t *testing.T) {
 	t.Parallel()
 	team := setup(t, a2atest.Setting{Config: `{"tools":{"agentToAgent":{"pairs":[{"from":"*","to":"dajim","allow":false}]}}}`})
 	from := a2atest.Caller("eden")
-	r := toAll(t, team, []string{"dajim", "Seum", "nobody", "eden", " seum ", "SEUM"}, "hello", wait)
-	wantStatuses(t, "some", r, "partial: dajim forbidden/policy_denied seum ok nobody error/unknown_agent eden error/invalid_request", 1, 1, 3)
+	r := toAll(t, team, []string{"dajim", "Seum", "stranger", "eden", " seum ", "SEUM"}, "hello", wait)
+	wantStatuses(t, "some", r, "partial: dajim forbidden/policy_denied seum ok stranger error/unknown_agent eden error/invalid_request", 1, 1, 3)
 	for _, i := range []int{0, 2, 3} {
 		if one := r.Results[i]; one.Error == "" || one.Hint == "" || one.JobID != "" {
 			t.Errorf("%+v", one)
@@ -220,8 +220,8 @@ func TestSomeOfABroadcastAreRefused(t *testing.T) {
 	if all.Code != "policy_denied" || all.Hint == "" || all.WorkSessionID != "" {
 		t.Errorf("%+v", all)
 	}
-	nobody := toAll(t, team, []string{"dajim", "nobody"}, "hello")
-	wantStatuses(t, "nobody", nobody, "error: dajim forbidden/policy_denied nobody error/unknown_agent", 0, 0, 2)
+	none := toAll(t, team, []string{"dajim", "stranger"}, "hello")
+	wantStatuses(t, "stranger", none, "error: dajim forbidden/policy_denied stranger error/unknown_agent", 0, 0, 2)
 	if last := a2atest.Data[coordination.A2ARefusal](team, coordination.TypeA2AForbidden, ""); last[len(last)-1].WorkSessionID != "" {
 		t.Errorf("a work session of which there is nothing else: %+v", last)
 	}
@@ -255,7 +255,7 @@ func TestABroadcastThatIsNone(t *testing.T) {
 		change  func(*messenger.Request)
 		says    string
 	}{
-		"nobody":         {nil, func(*messenger.Request) {}, "no target"},
+		"no one":         {nil, func(*messenger.Request) {}, "no target"},
 		"no id":          {[]string{"seum", "*"}, func(*messenger.Request) {}, "agents[1]"},
 		"too many":       {many, func(*messenger.Request) {}, "more than 50 agents"},
 		"no message":     {[]string{"seum"}, func(r *messenger.Request) { r.Message = " \n" }, "message is missing"},
@@ -526,7 +526,7 @@ func TestARunThatIsBrokenOffBroadcastsOnce(t *testing.T) {
 }
 
 // A transaction that fails on its way has sent it to no target.
-func TestABroadcastThatCannotBeStoredIsSentToNobody(t *testing.T) {
+func TestABroadcastThatCannotBeStoredIsSentToNoOne(t *testing.T) {
 	t.Parallel()
 	team := setup(t, a2atest.Setting{Asleep: true})
 	r, err := team.Broadcast(t.Context(), messenger.Broadcast{Targets: []string{"seum", "dajim"},

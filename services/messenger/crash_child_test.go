@@ -190,7 +190,7 @@ func crashAsk(ctx context.Context, team *a2atest.Team, log, n int, tell func(wha
 		if err == nil && result.Status != "accepted" {
 			err = fmt.Errorf("%s: %+v", name, result)
 		}
-		tell("begun", result.JobID)
+		tell("started", result.JobID)
 		return err
 	}
 	r := messenger.Request{From: caller, Origin: "cli", Key: name, Target: coordination.MainKey(to), Message: "let's discuss this together: " + name + " " + pointWord}
@@ -207,7 +207,7 @@ func crashAsk(ctx context.Context, team *a2atest.Team, log, n int, tell func(wha
 	if err == nil && result.JobID == "" {
 		err = fmt.Errorf("%s: %+v", name, result)
 	}
-	tell("begun", result.JobID)
+	tell("started", result.JobID)
 	return err
 }
 
@@ -217,17 +217,17 @@ type ender struct {
 	ack    func(what, id string)
 	wanted chan string
 
-	mu     sync.Mutex
-	random *rand.Rand
-	begun  []string
-	closed bool
+	mu      sync.Mutex
+	random  *rand.Rand
+	started []string
+	closed  bool
 }
 
 func (e *ender) note(what, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if what == "begun" {
-		e.begun = append(e.begun, id)
+	if what == "started" {
+		e.started = append(e.started, id)
 	}
 }
 
@@ -235,11 +235,11 @@ func (e *ender) note(what, id string) {
 func (e *ender) perhaps() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed || len(e.begun) == 0 || e.random.IntN(12) > 0 {
+	if e.closed || len(e.started) == 0 || e.random.IntN(12) > 0 {
 		return
 	}
 	select {
-	case e.wanted <- e.begun[e.random.IntN(len(e.begun))]:
+	case e.wanted <- e.started[e.random.IntN(len(e.started))]:
 	default: // there are enough
 	}
 }

@@ -41,7 +41,7 @@ type toldRun struct {
 	asked   coordination.RunQueued
 	open    bool
 	running bool
-	begun   int    // how often
+	started int    // how often
 	end     string // of the last
 	tries   map[string]bool
 }
@@ -171,7 +171,7 @@ func (s *story) run(e *eventstore.Event) error {
 				return errors.New("its flow was ended before it begins")
 			}
 			r.running = true
-			r.begun++
+			r.started++
 		default:
 			r.open, r.running, r.end = false, false, e.Type
 		}
@@ -314,7 +314,7 @@ func (s *story) checkAcks(t testing.TB, acked []string) {
 		}
 		ok := true
 		switch what {
-		case "begun":
+		case "started":
 			ok = s.flows[id] != nil
 		case "cancelled":
 			ok = s.flows[id] != nil && s.flows[id].end == coordination.TypeA2AJobCancelled
@@ -362,8 +362,8 @@ func (s *story) checkOutside(t testing.TB, o *outside) {
 				t.Errorf("%s: a model was asked %+v and %+v with the same key %s", s.log, calls[0], call, key)
 			}
 		}
-		if len(calls) > r.begun {
-			t.Errorf("%s: call %s was made %d times, its run was attempted %d times", s.log, key, len(calls), r.begun)
+		if len(calls) > r.started {
+			t.Errorf("%s: call %s was made %d times, its run was attempted %d times", s.log, key, len(calls), r.started)
 		}
 		if wrong := s.wrongCall(r, root, step, calls[0].message); wrong != "" {
 			t.Errorf("%s: call %s asks for %q: %s", s.log, key, calls[0].message, wrong)
@@ -441,7 +441,7 @@ func (s *story) countWhere(fell map[string]int) {
 			fell["waiting for a retry"]++
 		}
 		if r := s.standing(f); r != nil && r.running {
-			fell["begun"]++
+			fell["started"]++
 		} else if r != nil {
 			fell["queued"]++
 		}

@@ -53,7 +53,7 @@ func TestCrashWhileAgentsTalk(t *testing.T) {
 	t.Logf("%d kills in %d logs; they have met flows: %v", c.kills, len(c.whole), sorted(c.fell))
 	t.Logf("outcomes: %v; %d resumed", sorted(c.outcomes), c.resumed)
 	for _, where := range []string{"dispatching", "waiting", "waiting for a retry", "turn 1", "turn 2", "announcing", "posting", "posting, under way",
-		"queued", "begun", "spawn"} {
+		"queued", "started", "spawn"} {
 		if c.kills >= manyRounds && c.fell[where] == 0 {
 			t.Errorf("no kill has met a flow %s", where)
 		}

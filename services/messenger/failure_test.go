@@ -258,7 +258,7 @@ func TestARunThatIsRefusedIsToldAtOnce(t *testing.T) {
 }
 
 // A flow that is stopped ends wherever it is, and with it what its runs have started.
-func TestStopReachesWhatTheRunsHaveBegun(t *testing.T) {
+func TestStopReachesWhatTheRunsHaveStarted(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{})
 	team := setup(t, a2atest.Setting{Answer: func(a a2atest.Asked) a2atest.Answer {

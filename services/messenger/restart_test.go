@@ -284,13 +284,13 @@ func (d deaf) Stop(context.Context, run.Stop) ([]string, error) {
 // A stopped flow stays stopped: what its run had started is not resumed after a restart, and what had not started does not start.
 func TestARunOfAnEndedFlowDoesNotGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
-	for name, begun := range map[string]bool{"begun": true, "queued": false} {
+	for name, started := range map[string]bool{"started": true, "queued": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(1, 1)
 			team := setup(t, a2atest.Setting{Answer: s.answer, Asleep: true})
 			r := team.MustSend("eden", "seum", "", begin)
-			if begun {
+			if started {
 				team.Wake()
 				<-s.reached
 			}
@@ -298,7 +298,7 @@ func TestARunOfAnEndedFlowDoesNotGoOnAfterARestart(t *testing.T) {
 			team = team.Crash()
 			team.Wake()
 			team.CheckSettled()
-			asked, want := 0, map[bool]int{true: 1}[begun]
+			asked, want := 0, map[bool]int{true: 1}[started]
 			for _, a := range team.Model.Asked() {
 				if strings.HasPrefix(a.Key, r.JobID) {
 					asked++
@@ -312,7 +312,7 @@ func TestARunOfAnEndedFlowDoesNotGoOnAfterARestart(t *testing.T) {
 }
 
 // What a flow has started ends with it, also if the process is killed in between; so does what that has started.
-func TestWhatAnEndedFlowHasBegunEndsAtTheLatestAfterARestart(t *testing.T) {
+func TestWhatAnEndedFlowHasStartedEndsAtTheLatestAfterARestart(t *testing.T) {
 	t.Parallel()
 	next := map[string]string{"seum": "dajim", "dajim": "miri"}
 	team := setup(t, a2atest.Setting{Agents: []string{"eden", "seum", "dajim", "miri"}, Answer: func(a a2atest.Asked) a2atest.Answer {

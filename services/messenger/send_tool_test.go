@@ -55,7 +55,7 @@ func TestSendToolFindsItsTarget(t *testing.T) {
 		`"label":"label-of-seum","agentId":"seum"`:         {"accepted", "", "agent:seum:discord:channel:7"},
 		`"sessionKey":"agent:seum:main","agentId":"seum"`:  {"accepted", "", "agent:seum:main"},
 		`"label":"label-of-seum","agentId":"eden"`:         {"error", "unknown_session", ""},
-		`"label":"nobody"`:                                 {"error", "unknown_session", ""},
+		`"label":"stranger"`:                               {"error", "unknown_session", ""},
 		`"sessionKey":"agent:seum:discord:channel:8"`:      {"error", "unknown_session", ""},
 		`"sessionKey":"no-such-session"`:                   {"error", "unknown_session", ""},
 		`"agentId":"seun"`:                                 {"error", "unknown_agent", "agent:seun:main"},
@@ -104,7 +104,7 @@ func TestSendToolChecksThePolicyWhenCalled(t *testing.T) {
 	}
 	// Callers do not learn of sessions that they may not write to.
 	team.Configure(`{"tools":{"agentToAgent":{"enabled":false}}}`)
-	for _, args := range []string{`"sessionKey":"agent:seum:discord:channel:8"`, `"label":"nobody","agentId":"seum"`} {
+	for _, args := range []string{`"sessionKey":"agent:seum:discord:channel:8"`, `"label":"stranger","agentId":"seum"`} {
 		if r := sends(t, team, "eden", `{"message":"hello",`+args+`}`); r.Status != "forbidden" {
 			t.Errorf("%s: %+v", args, r)
 		}

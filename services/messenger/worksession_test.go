@@ -201,8 +201,8 @@ func TestBug13_RefusalsSayWhereTheyBelong(t *testing.T) {
 				t.Errorf("%s: %s %+v, want %q, %q", name, typ, last, c.want, c.wantID)
 			}
 		}
-		for to, typ := range map[string]string{"dajim": coordination.TypeA2AForbidden, "nobody": coordination.TypeA2ADispatchFailed} {
-			code := map[string]string{"dajim": "policy_denied", "nobody": "unknown_agent"}[to]
+		for to, typ := range map[string]string{"dajim": coordination.TypeA2AForbidden, "stranger": coordination.TypeA2ADispatchFailed} {
+			code := map[string]string{"dajim": "policy_denied", "stranger": "unknown_agent"}[to]
 			refuse(typ, code, func() messenger.Result {
 				return team.MustSend("eden", to, "hello", func(r *messenger.Request) { r.From, r.WorkSessionID = c.from, c.ws })
 			})

@@ -55,7 +55,7 @@ func TestPeopleAreAskedToAgree(t *testing.T) {
 }
 
 // People are not asked about what needs no approval, or was decided before they could be asked.
-func TestNobodyIsAskedWhatIsDecided(t *testing.T) {
+func TestNoOneIsAskedWhatIsDecided(t *testing.T) {
 	t.Parallel()
 	d := setup(t, people)
 	d.follow(2)
@@ -200,7 +200,7 @@ func TestPeopleAreToldOfOneThingOnceInAWhile(t *testing.T) {
 }
 
 // Events of an imported log are not reported.
-func TestImportedEventsAreToldToNobody(t *testing.T) {
+func TestImportedEventsAreToldToNoOne(t *testing.T) {
 	t.Parallel()
 	d := setup(t, sink+", "+people)
 	d.follow(3)

@@ -176,7 +176,7 @@ func TestSinkBeginsWhenItIsConfigured(t *testing.T) {
 // A sink without a bot logs that once, and requests nothing.
 func TestSinkWithoutABotSaysSo(t *testing.T) {
 	t.Parallel()
-	d := setup(t, strings.Replace(sink, "'seum'", "'nobody'", 1)+", "+people)
+	d := setup(t, strings.Replace(sink, "'seum'", "'stranger'", 1)+", "+people)
 	d.follow(2)
 	d.say("c-1", "hello")
 	d.append("task/t1", coordination.TypeZombieAbandoned, "eden", coordination.ZombieAbandoned{

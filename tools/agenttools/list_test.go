@@ -26,7 +26,7 @@ func TestAgentsList(t *testing.T) {
 		key    string
 		want   string
 	}{
-		"nobody else": {team(nil, config.AgentToAgent{}), "agent:eden:main", `{"requester":"eden","allowAny":false,"agents":[` + self + `]}`},
+		"no one else": {team(nil, config.AgentToAgent{}), "agent:eden:main", `{"requester":"eden","allowAny":false,"agents":[` + self + `]}`},
 		"named, and one that is not configured": {team([]string{" Seum ", "ghost", "bad id!"}, config.AgentToAgent{}), "agent:eden:main",
 			`{"requester":"eden","allowAny":false,"agents":[` + self + `,{"id":"ghost","configured":false,"canSpawn":true,"canSend":false},` +
 				`{"id":"seum","configured":true,"canSpawn":true,"canSend":false}]}`},

@@ -298,7 +298,7 @@ func TestMessagesAreWholeAndWithoutSecrets(t *testing.T) {
 }
 
 // Only the target is mentioned, whatever the message says.
-func TestNobodyElseIsCalled(t *testing.T) {
+func TestNoOtherIsCalled(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, setting{})
 	a := m.asks(caller("ruda"), "@everyone <@"+m.bora.ID+"> 보세요")

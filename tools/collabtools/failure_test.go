@@ -87,13 +87,13 @@ func TestBoxE3_RetryAfter(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, setting{})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: threadRoute}, Effect: discordtest.TooManyRequests(2*time.Second, false)})
-	begun := m.now()
+	started := m.now()
 	ended := m.later(2 * time.Second)
 	m.asks(caller("ruda"), "질문")
 	<-ended
 	r := m.RequestsTo(discordtest.Match{Route: threadRoute})
-	if len(r) != 2 || r[1].At.Sub(begun) < 2*time.Second {
-		t.Errorf("Discord was asked %d times, the second time after %s; want twice, 2 s later", len(r), r[len(r)-1].At.Sub(begun))
+	if len(r) != 2 || r[1].At.Sub(started) < 2*time.Second {
+		t.Errorf("Discord was asked %d times, the second time after %s; want twice, 2 s later", len(r), r[len(r)-1].At.Sub(started))
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Service) Tool() tools.Tool {
 				"no run starts for it, so do not wait. In a thread that you already share with the agent, the request is a plain message.",
 			Schema: tools.Object("targetAgent message", schemaTarget, schemaMessage, schemaPlace, schemaRest),
 		},
-		Who: tools.Who{NotUtility: true, Unless: reachesNobody},
+		Who: tools.Who{NotUtility: true, Unless: reachesNoAgent},
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
 			args, err := tools.Decode[arguments](call)
 			if err != nil {
@@ -72,8 +72,8 @@ func (a *arguments) request(call *tools.Call) (r collaborate.Request, masked boo
 	return r, masked
 }
 
-// reachesNobody reports whether the agent-to-agent policy leaves the caller no agent to ask.
-func reachesNobody(call *tools.Call) bool {
+// reachesNoAgent reports whether the agent-to-agent policy leaves the caller no agent to ask.
+func reachesNoAgent(call *tools.Call) bool {
 	for i := range call.Config.Agents {
 		other := &call.Config.Agents[i]
 		if !strings.EqualFold(other.ID, call.AgentID) && access.DenyAgents(call.Config.Tools.AgentToAgent, call.AgentID, other.ID) == "" {

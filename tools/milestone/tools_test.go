@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 		"dots":                  {"milestone_add_item", `{"milestone_id":"..","title":"x"}`, nil, "invalid_arguments", "an id", "milestone_list"},
 		"space":                 {"milestone_list", `{"milestone_id":" . "}`, nil, "invalid_arguments", "an id", "milestone_list"},
 		"nothing to change":     {"milestone_update_item", `{"milestone_id":"m1","item_id":"i1"}`, nil, "invalid_arguments", "nothing", "status"},
-		"nobody":                {"milestone_assign_item", `{"milestone_id":"m1","item_id":"i1","assignee":"nobody"}`, nil, "invalid_arguments", `"nobody"`, "agents_list"},
+		"stranger":              {"milestone_assign_item", `{"milestone_id":"m1","item_id":"i1","assignee":"stranger"}`, nil, "invalid_arguments", `"stranger"`, "agents_list"},
 		"a utility agent":       {"milestone_assign_item", `{"milestone_id":"m1","item_id":"i1","assignee":"quick"}`, nil, "invalid_arguments", `"quick"`, "agents_list"},
 		"a bad date":            {"milestone_create", `{"title":"x"}`, says(400, "", "", `{"error":"targetDate is missing"}`), "task_hub_refused", "targetDate", "ask again"},
 		"no cookie":             {"milestone_list", `{}`, says(401, "", "", `{"error":"log in"}`), "task_hub_refused", "log in", "tell a person"},

@@ -35,8 +35,8 @@ func (h *fixture) last(typ string) event {
 }
 
 var (
-	begun = []string{"job.created", "spawn", "send", "spawn_result"}
-	ended = []string{"response", "complete"}
+	started = []string{"job.created", "spawn", "send", "spawn_result"}
+	ended   = []string{"response", "complete"}
 )
 
 func sequence(parts ...any) (all []string) {
@@ -76,7 +76,7 @@ func TestEverySubAgentEndsOnce(t *testing.T) {
 			h := setup(t, setting{})
 			job := h.started(c.request).JobID
 			h.flowOver(job)
-			h.checkEnd(job, sequence(begun, ended, c.end), c.outcome, c.message, !c.skipped)
+			h.checkEnd(job, sequence(started, ended, c.end), c.outcome, c.message, !c.skipped)
 			told := h.told("agent:eden:main")
 			if c.skipped {
 				if len(told) != 0 {
@@ -129,7 +129,7 @@ func TestKilledSubAgentEndsOnce(t *testing.T) {
 	}
 	h.flowOver(job)
 	h.over(job)
-	h.checkEnd(job, sequence(begun, "spawn_result", ended, "job.cancelled"), "killed", "", false)
+	h.checkEnd(job, sequence(started, "spawn_result", ended, "job.cancelled"), "killed", "", false)
 	if e := h.last(coordination.TypeA2ASpawnResult); e.text("status") != "killed" {
 		t.Errorf("%v", e.Data)
 	}
@@ -164,7 +164,7 @@ func TestSubAgentSurvivesRestart(t *testing.T) {
 				end = "job.failed"
 			}
 			types := slices.DeleteFunc(h.types(job), func(typ string) bool { return typ == "job.resumed" || typ == "job.running" })
-			if diff := cmp.Diff(sequence(begun, ended, end), types); diff != "" {
+			if diff := cmp.Diff(sequence(started, ended, end), types); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]string{job + ".p"}, h.told("agent:eden:main")); diff != "" {

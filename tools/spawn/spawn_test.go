@@ -269,8 +269,8 @@ func TestSpawnOfAnUnknownAgent(t *testing.T) {
 func TestSpawnWithAnUnknownModel(t *testing.T) {
 	t.Parallel()
 	h := setup(t, setting{})
-	got := h.started(messenger.SpawnRequest{Task: "look", Model: "nobody/has-it"})
-	if got.ModelApplied || !strings.Contains(got.Warning, "nobody/has-it") {
+	got := h.started(messenger.SpawnRequest{Task: "look", Model: "stranger/has-it"})
+	if got.ModelApplied || !strings.Contains(got.Warning, "stranger/has-it") {
 		t.Errorf("%+v", got)
 	}
 	if row := h.flowOver(got.JobID); row.Outcome != "ok" {

@@ -98,7 +98,7 @@ func TestKillFindsItsTarget(t *testing.T) {
 	h := setup(t, setting{})
 	for round, c := range []struct{ target, want string }{ // of a and b, the names of those that are killed
 		{"1", "b"}, {"2", "a"}, {"LAST", "b"}, {"%dalpha", "a"}, {"%dAL", "a"}, {"%dbeta", "b"}, {"run:a", "a"}, {"short:a", "a"}, {"few:a", ""}, {"key:b", "b"},
-		{"all", "a b"}, {" ALL ", "a b"}, {"1000", ""}, {"0", ""}, {"nobody", ""}, {"agent:eden:main", ""}, {"", ""},
+		{"all", "a b"}, {" ALL ", "a b"}, {"1000", ""}, {"0", ""}, {"stranger", ""}, {"agent:eden:main", ""}, {"", ""},
 	} {
 		a := h.started(messenger.SpawnRequest{Task: "wait for a", Label: fmt.Sprint(round, "alpha")})
 		b := h.started(messenger.SpawnRequest{Task: "wait for b", Label: fmt.Sprint(round, "beta")})

@@ -90,7 +90,7 @@ func TestBug24_WhatIsWrittenBetweenIsKept(t *testing.T) {
 }
 
 // In the original an agent approved its own tasks, without a lock, and there was no way to reject one.
-func TestBug25_NobodyApprovesTheirOwn(t *testing.T) {
+func TestBug25_NoAgentApprovesItsOwn(t *testing.T) {
 	t.Parallel()
 	own := map[string]string{"task_approve": `{"task_id":%q}`, "task_reject": `{"task_id":%q,"reason":"r"}`}
 	for name, settings := range map[string]string{

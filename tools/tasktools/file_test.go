@@ -106,7 +106,7 @@ func TestTasksOfFiles(t *testing.T) {
 	}
 	imported()
 	text := "# Task: " + id + "\n\n## Metadata\n- **Status:** in_progress\n- **Priority:** high\n- **Created:** 2026-02-01T00:00:00.000Z\n\n" +
-		"## Description\n파일의 일\n\n## Steps\n- [>] (s1) one\n- [ ] (s2) two\n\n## Progress\n- begun\n\n## Last Activity\n2026-02-01T01:00:00.000Z\n\n---\n*Managed by task tools*\n"
+		"## Description\n파일의 일\n\n## Steps\n- [>] (s1) one\n- [ ] (s2) two\n\n## Progress\n- started\n\n## Last Activity\n2026-02-01T01:00:00.000Z\n\n---\n*Managed by task tools*\n"
 	o.imports(id, text)
 	shown := o.task("ruda", id)
 	if shown.text("description") != "파일의 일" || shown.text("status") != "in_progress" || len(shown.list("steps")) != 2 {

@@ -132,10 +132,10 @@ func TestTasksLargerThanAnAnswer(t *testing.T) {
 	t.Parallel()
 	o := setup(t, team)
 	text, step := strings.Repeat("가", task.MaxText/3), strings.Repeat("나", task.MaxStepText/3)
-	const begun, most = 110, 140 // arguments have no room for more than begun, an answer for as many whole ones as most
+	const started, most = 110, 140 // arguments have no room for more than started, an answer for as many whole ones as most
 	id := o.does("ruda", "task_start", `{"description":%q,"steps":[%s]}`, text,
-		strings.TrimSuffix(strings.Repeat(`{"content":"`+step+`"},`, begun), ",")).text("taskId")
-	for range most - begun {
+		strings.TrimSuffix(strings.Repeat(`{"content":"`+step+`"},`, started), ",")).text("taskId")
+	for range most - started {
 		o.does("ruda", "task_update", `{"action":"add_step","step_content":%q}`, step)
 	}
 	if a := o.refuses(task.CodeStopGuard, "ruda", "task_complete", `{}`); len(a.list("remaining_steps")) != most {

@@ -61,7 +61,7 @@ func TestInvariant02_AVersionCanBeExpectedAgain(t *testing.T) {
 	id := o.starts("ruda", "x")
 	expecting(o, "ruda", id, 1, 3)
 	a := o.refuses(task.CodeConflict, "ruda", "task_update", `{"progress":"late","version":1}`)
-	a = o.does("ruda", "task_update", `{"progress":"anew","version":%d}`, a.number("version"))
+	a = o.does("ruda", "task_update", `{"progress":"again","version":%d}`, a.number("version"))
 	if a.number("version") != 3 {
 		t.Errorf("version is %v", a["version"])
 	}

@@ -285,9 +285,9 @@ func TestTasksWithLongNamesAreTold(t *testing.T) {
 func TestPeopleAreRefused(t *testing.T) {
 	t.Parallel()
 	o := telling(t, team)
-	begun := o.starts("ruda", "x")
+	started := o.starts("ruda", "x")
 	for id, want := range map[string]string{"": task.CodeInvalid, " ": task.CodeInvalid, "task_none": task.CodeUnknown, "../x\x00": task.CodeUnknown,
-		begun: task.CodeState} {
+		started: task.CodeState} {
 		if k, err := o.service.Approve(t.Context(), id, "지민"); code(err) != want || k != nil {
 			t.Errorf("approve %q: %v, want code %s", id, err, want)
 		}

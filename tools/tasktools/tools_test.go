@@ -239,7 +239,7 @@ func TestReject(t *testing.T) {
 			if diff := cmp.Diff([]any{"Task created - awaiting approval", "Task rejected by " + c.may + ": 너무 크다"}, shown.list("progress")); diff != "" {
 				t.Errorf("progress (-want +got)\n%s", diff)
 			}
-			began := o.starts("ruda", "begun")
+			began := o.starts("ruda", "started")
 			o.refuses(task.CodeState, c.may, "task_reject", `{"task_id":%q,"reason":"r"}`, began)
 		})
 	}
@@ -249,7 +249,7 @@ func TestBlockAndResume(t *testing.T) {
 	t.Parallel()
 	o := setup(t, team)
 	id := o.starts("ruda", "x")
-	for by, code := range map[string]string{`[]`: "", `["nobody"]`: task.CodeUnknownAgent, `["ruda"]`: task.CodeInvalid, `["quick"]`: task.CodeUnknownAgent, `[" "]`: task.CodeInvalid} {
+	for by, code := range map[string]string{`[]`: "", `["stranger"]`: task.CodeUnknownAgent, `["ruda"]`: task.CodeInvalid, `["quick"]`: task.CodeUnknownAgent, `[" "]`: task.CodeInvalid} {
 		if code == "" {
 			if _, err := o.call(caller("ruda"), "task_block", `{"reason":"x","unblock_by":[]}`); err == nil {
 				t.Error("there is no agent to unblock it, and it is blocked")
@@ -320,7 +320,7 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("refused: %v", a)
 	}
 	for args, code := range map[string]string{
-		`{"description":"x","assignee":"nobody"}`:                 task.CodeUnknownAgent,
+		`{"description":"x","assignee":"stranger"}`:               task.CodeUnknownAgent,
 		`{"description":"x","assignee":"quick"}`:                  task.CodeUnknownAgent,
 		`{"description":"x","start_date":"tomorrow"}`:             task.CodeInvalid,
 		`{"description":"x","due_date":"2026-02-30"}`:             task.CodeInvalid,

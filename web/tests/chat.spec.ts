@@ -284,7 +284,7 @@ test('T-CHAT what fails is told', async ({ page, serve, folder }) => {
   await expect(page.getByRole('alert').filter({ hasText: '60,000' })).toBeVisible();
   await composer(page).press('Enter');
   await expect(page.locator('article.bubble')).toHaveCount(2);
-  await visit(page, page.url().replace('eden', 'nobody'));
+  await visit(page, page.url().replace('eden', 'stranger'));
   await expect(page.getByText('이런 에이전트가 없습니다')).toBeVisible();
 });
 

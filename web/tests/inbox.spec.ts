@@ -232,7 +232,7 @@ test('T-SEC-5 a viewer sees why nothing can be done, and what is sent anyway is 
   await visit(page, team.server.url(`tasks/${id}`));
   await expect(page.getByRole('button', { name: '작업 취소' })).toBeDisabled();
 
-  // With the token of an operator the session signs, and nobody is asked for a name.
+  // With the token of an operator the session signs, and no one is asked for a name.
   await page.context().clearCookies();
   await page.goto(team.server.url('inbox'));
   await page.getByRole('dialog').locator('input').first().fill('a-write-token-for-the-page');

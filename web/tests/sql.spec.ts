@@ -43,7 +43,7 @@ async function run(page: Page, sql: string) {
 }
 
 for (const device of devices) {
-  test(`T-KLM 13 a question nobody thought of, with a chart: two (${device})`, async ({ page, serve, folder }) => {
+  test(`T-KLM 13 an unforeseen question, with a chart: two (${device})`, async ({ page, serve, folder }) => {
     const hub = await start(serve, folder);
     const hands = await Hands.at(page, device);
     await visit(page, hub.url('sql'));

@@ -130,7 +130,7 @@ func TestModelOpenErrorHasHint(t *testing.T) {
 		"proxy/x":       `models.providers.proxy.api: anthropic-messages`,
 		"bad/x":         `models.providers.bad.baseUrl: must begin with http:// or https:// and a host`,
 		"empty/x":       `models.providers.empty.baseUrl: is not set`,
-		"nobody/x":      `models.providers.nobody: is not configured, and no provider of this name is known; configure it, or name one of fake, odd, bad, empty, proxy, scripted`,
+		"stranger/x":    `models.providers.stranger: is not configured, and no provider of this name is known; configure it, or name one of fake, odd, bad, empty, proxy, scripted`,
 		"anthropic/x":   `models.providers.anthropic.apiKey: there is no API key; set it, or the environment variable ANTHROPIC_API_KEY`,
 		"openrouter/x":  `environment variable OPENROUTER_API_KEY`,
 		"deepseek/chat": `environment variable DEEPSEEK_API_KEY`,
@@ -176,7 +176,7 @@ func TestScriptAnswersWhereNothingIsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, err := m.Complete(t.Context(), &llm.Request{}, nil); err == nil {
-		t.Errorf("answers %+v to nobody", a)
+		t.Errorf("answers %+v to no one", a)
 	}
 	if a, err := m.Complete(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.User}}}, nil); err != nil || a.Text != "I am two" {
 		t.Errorf("got %+v, %v", a, err)

@@ -177,7 +177,7 @@ func TestScriptTouchesNoTaskUnlessItIsThePlayer(t *testing.T) {
 	p := scripted.New(scripted.Default(), noPause)
 	_, err := p.Complete(t.Context(), asks("scripted", promptOf(t, working("tile", "in_progress"), nil)), nil)
 	want := llm.Error{Class: llm.Auth, Provider: "scripted", Model: "scripted",
-		Message: "no model is configured, so nobody works at tasks; name one at agents.defaults.model in the configuration"}
+		Message: "no model is configured, so no agent works at tasks; name one at agents.defaults.model in the configuration"}
 	if got, is := errors.AsType[*llm.Error](err); !is || *got != want {
 		t.Errorf("got %v, want %v", err, &want)
 	}

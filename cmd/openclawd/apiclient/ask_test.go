@@ -89,10 +89,10 @@ func TestRefusalsOfAServerAreTold(t *testing.T) {
 			}
 		})
 	}
-	nobody := apiclient.PlaceOf(t.TempDir(), "", "127.0.0.1:1", true, func(string) string { return "" })
-	_, err := nobody.Continuations(t.Context())
+	absent := apiclient.PlaceOf(t.TempDir(), "", "127.0.0.1:1", true, func(string) string { return "" })
+	_, err := absent.Continuations(t.Context())
 	if _, is := errors.AsType[*apiclient.NoServerError](err); !is {
-		t.Errorf("nobody answers: %v", err)
+		t.Errorf("no one answers: %v", err)
 	}
 	place, _ := serverThat(t, 401, `{"error":"Unauthorized","code":"unauthorized","hint":"h"}`)
 	_, err = place.Approve(t.Context(), "x", "")

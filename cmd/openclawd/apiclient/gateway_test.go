@@ -17,7 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// A secret goes where the server says, on this machine, and where serve would listen; nobody who answers in its place has it sent away.
+// A secret goes where the server says, on this machine, and where serve would listen; no one who answers in its place has it sent away.
 func TestSecretsAreSentToLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	environment := map[string]string{"OPENCLAW_GATEWAY_TOKEN": "word", "OPENCLAW_GATEWAY_PORT": "4000"}
@@ -53,7 +53,7 @@ func TestSecretsAreSentToLoopbackOnly(t *testing.T) {
 	}
 }
 
-// answers has somebody answer as the server of a database, and returns where.
+// answers has someone answer as the server of a database, and returns where.
 func answers(t *testing.T, stateDir, db, gateway string) (api string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +72,7 @@ func serves(t *testing.T, db, owner string) {
 	}
 }
 
-// Whoever has taken the address of the API learns no token of ours: its answer names no gateway, and no place but one that is ours alone.
+// Another program that has taken the address of the API learns no token of ours: its answer names no gateway, and no place but one that is ours alone.
 func TestUnverifiedServerGetsNoSecrets(t *testing.T) {
 	t.Parallel()
 	home := func(t *testing.T, mode os.FileMode) (dir, db string) {
@@ -107,7 +107,7 @@ func TestUnverifiedServerGetsNoSecrets(t *testing.T) {
 			t.Errorf("%s: %s is shown %q, %v", name, door.URL, door.Token.Reveal(), err)
 		}
 	}
-	// Our own place, of which somebody else says that it is served elsewhere.
+	// Our own place, of which someone else says that it is served elsewhere.
 	dir, db := home(t, 0o600)
 	other := t.TempDir()
 	for _, told := range []string{db, filepath.Join(other, database.Name)} {
@@ -118,7 +118,7 @@ func TestUnverifiedServerGetsNoSecrets(t *testing.T) {
 	}
 }
 
-// The write token is shown to a server of ours, and to an API that somebody names; never to whoever happens to answer.
+// The write token is shown to a server of ours, and to an API that someone names; never to another program that happens to answer.
 func TestUnverifiedServerGetsNoWriteToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
-// Whoever names a place is told of the server of that place, and of no other one that happens to answer.
+// A user who names a place is told of the server of that place, and of no other one that happens to answer.
 func TestStatusIsOfThePlaceThatWasNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestServerIsFoundByItsDatabase(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(monitor.Status{Running: health.Running{Database: &health.DatabaseState{File: served}}})
 	}))
 	t.Cleanup(s.Close)
-	const nobody = "127.0.0.1:1"
+	const absent = "127.0.0.1:1"
 	api := strings.TrimPrefix(s.URL, "http://")
 	getenv := func(name string) string { return map[string]string{"TASK_MONITOR_PORT": "1"}[name] }
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestServerIsFoundByItsDatabase(t *testing.T) {
 	}{
 		{database.Server(api, ""), "", db, true},
 		{database.Server(api, "127.0.0.1:4"), "", db, true},
-		{database.Server(api, ""), nobody, db, false},
+		{database.Server(api, ""), absent, db, false},
 		{database.Server(api, ""), "", filepath.Join(dir, "other.db"), false},
 		{database.Server("127.0.0.1:0", ""), "", db, false},
 		{"import", "", db, false},
@@ -87,7 +87,7 @@ func TestServerIsFoundByItsDatabase(t *testing.T) {
 		served = c.served
 		p := apiclient.PlaceOf(dir, "", c.flag, false, getenv)
 		status, why := p.Status(t.Context())
-		if want := map[bool]string{true: api, false: nobody}[c.found]; (status != nil) != c.found || p.API != want {
+		if want := map[bool]string{true: api, false: absent}[c.found]; (status != nil) != c.found || p.API != want {
 			t.Errorf("%+v: found %v at %s, %s", c, status != nil, p.API, why)
 		}
 	}

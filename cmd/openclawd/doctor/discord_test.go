@@ -55,7 +55,7 @@ func TestPostsThatDoNotStandInDiscord(t *testing.T) {
 		"two do not":           {team, []string{coordination.TypeWorkDead, coordination.TypeWorkCompleted, coordination.TypeWorkDead}, "warning discord_undelivered 2 posts to Discord failed for good"},
 		"one is tried again":   {team, []string{coordination.TypeWorkReleased}, "ok discord 1 bot configured, "},
 		"switched off":         {strings.Replace(team, "discord: {", "discord: {enabled: false, ", 1), nil, "ok discord 0 bots configured, "},
-		"nobody is configured": {`{}`, nil, "ok discord the configured bots are unknown here, "},
+		"no one is configured": {`{}`, nil, "ok discord the configured bots are unknown here, "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestPostsThatDoNotStandInDiscord(t *testing.T) {
 				if strings.HasPrefix(f.Code, "discord") {
 					got = append(got, f.Severity+" "+f.Code+" "+f.What)
 					if (f.Hint == "") != (f.Severity == severityOK) {
-						t.Errorf("%+v: what is wrong has a mend, what is right has none", f)
+						t.Errorf("%+v: what is wrong has a hint, what is right has none", f)
 					}
 				}
 			}

@@ -101,7 +101,7 @@ func (c *clinic) found() (list []string) {
 			where := strings.TrimPrefix(f.Where, c.place.StateDir+"/")
 			list = append(list, strings.Join([]string{f.Severity, f.Code, strings.Fields(f.What)[0], where}, " "))
 			if (f.Hint == "") != (f.Severity == severityOK) {
-				c.t.Errorf("%+v: what is wrong has a mend, what is right has none", f)
+				c.t.Errorf("%+v: what is wrong has a hint, what is right has none", f)
 			}
 		}
 	}

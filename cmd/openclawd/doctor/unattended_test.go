@@ -75,8 +75,8 @@ func TestTasksOfAgentsThatAreGone(t *testing.T) {
 		"seven are gone":         {team, eventstore.ActorAgent, []string{"a", "b", "c", "d", "e", "f", "g"}, false, "warning 1 open task of a, 1 open task of b, 1 open task of c, 1 open task of d, 1 open task of e, those of 2 more agents: "},
 		"one is gone, all done":  {team, eventstore.ActorAgent, []string{"seum"}, true, "ok every unfinished task"},
 		"imported":               {team, eventstore.ActorImport, []string{"seum"}, false, "ok every unfinished task"},
-		"nobody is configured":   {`{}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
-		"nobody knows who is":    {`{agents: {list: [{id: 'eden'}, {id: 'eden'}]}}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
+		"no one is configured":   {`{}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
+		"no one knows who is":    {`{agents: {list: [{id: 'eden'}, {id: 'eden'}]}}`, eventstore.ActorAgent, []string{"seum"}, false, ""},
 		"there is no such file":  {"", eventstore.ActorAgent, []string{"seum"}, false, ""},
 		"nothing is done at all": {team, eventstore.ActorAgent, nil, false, "ok every unfinished task"},
 	} {
@@ -135,7 +135,7 @@ func stateWith(t *testing.T, configuration string) (dir string) {
 	return dir
 }
 
-// unattended is what is found of tasks that nobody goes on with: severity and text, "" for nothing.
+// unattended is what is found of tasks that no one goes on with: severity and text, "" for nothing.
 func unattended(t *testing.T, place *apiclient.Place) (found string) {
 	t.Helper()
 	findings, err := Examine(t.Context(), Patient{Place: place, Getenv: anyPort, Now: now})
@@ -146,7 +146,7 @@ func unattended(t *testing.T, place *apiclient.Place) (found string) {
 		if f.Code == CodeUnattended {
 			found = f.Severity + " " + f.What
 			if diff := cmp.Diff(place.Config.File, f.Where); f.Severity == severityWarning && (diff != "" || f.Hint != HintUnattended) {
-				t.Errorf("%+v: it does not say where and how to mend it", f)
+				t.Errorf("%+v: it does not say where it is and how to fix it", f)
 			}
 		}
 	}

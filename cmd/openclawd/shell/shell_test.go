@@ -22,7 +22,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// typed are lines that somebody types. "^C" is one that is taken back.
+// typed are lines that someone types. "^C" is one that is taken back.
 type typed struct {
 	lines, prompts, remembered []string
 	before                     func(line string) // is told of a line before it is given
@@ -137,7 +137,7 @@ func TestShellPromptsAndRemembers(t *testing.T) {
 func TestShellIsInterrupted(t *testing.T) {
 	t.Parallel()
 	interrupts := make(chan os.Signal, 1)
-	lines := &typed{lines: []string{"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT 'begun' AS a UNION ALL SELECT count(*) FROM n;", "SELECT 1 AS a;"}}
+	lines := &typed{lines: []string{"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT 'started' AS a UNION ALL SELECT count(*) FROM n;", "SELECT 1 AS a;"}}
 	lines.before = func(string) { interrupts <- os.Interrupt } // one that comes when nothing is asked ends nothing; the channel holds one
 	var out strings.Builder
 	asker := &interrupting{Asker: open(t), interrupts: interrupts}

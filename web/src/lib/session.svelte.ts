@@ -85,7 +85,7 @@ class Session {
     await write('DELETE', '/session');
     this.info = nothing;
     answers.clear();
-    // Titles and words that were opened and searched here are not for whoever comes next.
+    // Titles and words that were opened and searched here are not for the next user.
     for (const key of ['recent', 'searches']) localStorage.removeItem(key);
     location.assign(root);
   }

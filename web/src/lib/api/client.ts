@@ -110,7 +110,7 @@ class Answers {
 
 export const answers = new Answers();
 
-/** Whether an answer may be asked for again: further pages of a list belong to a moment, and whoever shows them has them. */
+/** Whether an answer may be asked for again: further pages of a list belong to a moment, and the page that shows them keeps them. */
 const isKept = ({ searchParams }: URL) => !['before', 'after', 'cursor'].some((name) => searchParams.has(name));
 
 /** Called with each answer: the build hash in its header and the server's clock. */

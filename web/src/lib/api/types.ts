@@ -726,7 +726,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a task
-         * @description A task that waits for approval is rejected, which needs a reason. The owner of a task that it had begun is told. A cancelled task stays as it is. The change is on disk when the answer is sent.
+         * @description A task that waits for approval is rejected, which needs a reason. The owner of a task is told if it had started. A cancelled task stays as it is. The change is on disk when the answer is sent.
          */
         post: operations["cancelTask"];
         delete?: never;

@@ -161,7 +161,7 @@ export class Chat {
     }
   }
 
-  /** Sends a message; false if nobody knows whether it arrived. Sent again with its key, it is the same message. */
+  /** Sends a message; false if it is unknown whether it arrived. Sent again with its key, it is the same message. */
   async #request({ key, text }: Outgoing): Promise<boolean> {
     try {
       await gateway.request('chat.send', { sessionKey: this.sessionKey, message: text, idempotencyKey: key });

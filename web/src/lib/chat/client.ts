@@ -30,7 +30,7 @@ export interface Hello {
 /** `waiting`: for the next attempt. */
 export type GatewayState = 'connecting' | 'open' | 'waiting' | 'stopped';
 
-/** A request that failed. `lost`: the connection ended or never was, so that nobody knows whether it arrived. */
+/** A request that failed. `lost`: the connection ended or never was, so that it is unknown whether it arrived. */
 export class GatewayError extends Error {
   override name = 'GatewayError';
   constructor(

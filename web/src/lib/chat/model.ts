@@ -326,7 +326,7 @@ export type Row =
   | { kind: 'outgoing'; key: string; item: Outgoing; ahead: number | null };
 
 /**
- * What is shown, in order: the transcript, runs that nobody here began, and then each message that waits, with its run. A message of this page
+ * What is shown, in order: the transcript, runs that this page did not start, and then each message that waits, with its run. A message of this page
  * keeps its key when it becomes the server's.
  */
 export function rowsOf(state: State, running: number): Row[] {

@@ -56,7 +56,7 @@ class Live {
         this.#tell(staleByEvents(events, sessions), seq, false);
       },
       hint: (frame: Frame, seq) => this.#tell(staleByHint(frame), seq, true),
-      // Before the first connection nobody told of files. What the server itself does is an event.
+      // Before the first connection no notice of files came. What the server itself does is an event.
       refresh: (seq) => this.#tell('all', seq, this.#client.reconnects > 0 || session.info.mode === 'follow'),
       reconnected: (seq) => this.#tell('all', seq, true),
       restored: () => (this.restored = true),
