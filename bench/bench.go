@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // wholeLog is the size of the big log from which on parts use their full amounts: a smaller run only shows that they work.
@@ -118,13 +115,11 @@ func (b *bench) logf(format string, args ...any) {
 	fmt.Fprintf(b.Log, "bench: "+format+"\n", args...)
 }
 
-func (b *bench) report(figures ...figure) error {
-	for _, f := range figures {
-		if err := b.Report(f); err != nil {
-			return err
-		}
+func (b *bench) report(figures ...figure) (err error) {
+	for i := 0; i < len(figures) && err == nil; i++ {
+		err = b.Report(figures[i])
 	}
-	return nil
+	return err
 }
 
 // of returns the amount for this run.
@@ -157,5 +152,3 @@ func (b *bench) rounds(ctx context.Context, measure func(ctx context.Context, ro
 
 // medians says in notes what values of rounds are.
 func (b *bench) medians() string { return fmt.Sprintf("median of %d rounds", b.done) }
-
-func newIDs() *eventstore.IDs { return eventstore.NewIDs(time.Now, rand.Reader) }

@@ -73,13 +73,11 @@ func (c *comparison) run(ctx context.Context) (err error) {
 	}
 	for _, part := range parts {
 		rows, err := c.compare(ctx, part.name, before, []string{self, "--binary", c.Binary})
+		for i := 0; i < len(rows) && err == nil; i++ {
+			err = write(rows[i])
+		}
 		if err != nil {
 			return err
-		}
-		for _, r := range rows {
-			if err := write(r); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

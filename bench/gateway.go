@@ -51,7 +51,7 @@ func runGateway(ctx context.Context, b *bench) error {
 		flight := fmt.Sprintf("%d in flight on %d connections", gatewayInFlight, gatewayConnections)
 		return []figure{
 			within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
-			within("gateway.rss.idle", v.mid("idle MB"), "MB", 60, "resident set after that hello-ok; "+note),
+			within("gateway.rss.idle", v.mid("idle MB"), "MB", 75, "resident set after that hello-ok; "+note),
 			reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
 				fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
 			reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),

@@ -15,7 +15,6 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversations"
 )
 
-// Sizes of the lookup benchmark.
 const (
 	lookups      = 2_000
 	scannedLines = 10_000

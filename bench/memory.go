@@ -58,8 +58,15 @@ func (b *bench) measureStart(ctx context.Context, h home) error {
 	if err := writeTaskFiles(h, files); err != nil {
 		return err
 	}
-	nothing := func(*server) error { return nil }
-	if err := b.serving(ctx, h, nothing); err != nil {
+	err := b.serving(ctx, h, func(s *server) error {
+		var list struct{ Counts map[string]int }
+		err := s.read("/api/tasks?limit=1", &list)
+		if err == nil && list.Counts[coordination.StatePendingApproval] != files {
+			err = fmt.Errorf("there are %d tasks from %d files", list.Counts[coordination.StatePendingApproval], files)
+		}
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("import task files: %w", err)
 	}
 	return b.rounds(ctx, func(ctx context.Context, _ int, v values) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"os"
@@ -36,7 +37,7 @@ func (b *bench) withTable(do func(*table) error) error {
 	if err != nil {
 		return err
 	}
-	t := &table{db: db, ids: newIDs()}
+	t := &table{db: db, ids: eventstore.NewIDs(time.Now, rand.Reader)}
 	if _, err = db.Exec(bareTable); err == nil {
 		t.insert, err = db.Prepare(bareInsert)
 	}

@@ -76,5 +76,4 @@ func listen(ctx context.Context, handler http.Handler, service func(context.Cont
 	}, nil
 }
 
-// noService is for listen.
 func noService(context.Context) error { return nil }
