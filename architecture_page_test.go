@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // The build of the page is committed, so that building the program needs no Node. This notices sources that were changed without a build, on
@@ -74,6 +76,19 @@ func TestPageNamesItsFiles(t *testing.T) {
 	for _, entry := range entries {
 		if path.Ext(entry.Name()) == ".map" {
 			t.Errorf("web/dist has the source map %s", entry.Name())
+		}
+	}
+}
+
+// The log shows what happened in words; a type without words would stand there as it is.
+func TestPageHasWordsForEachEventType(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("web", "src", "lib", "i18n", "events.ts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range coordination.Catalogue() {
+		if !strings.Contains(string(content), "\n  '"+info.Type+"': {") {
+			t.Errorf("web/src/lib/i18n/events.ts has no words for %s", info.Type)
 		}
 	}
 }

@@ -69,6 +69,9 @@ export const dayKey = (ms: number): string =>
       new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit', timeZone: locale.zone }),
   ).format(ms);
 
+/** Whether a day such as 2026-02-28 is over in the shown zone; a text that is no day is not. */
+export const isPastDay = (text: string, now: number): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && text < dayKey(now);
+
 const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],

@@ -37,6 +37,7 @@ export const w = words({
   removeAll: { ko: '모두 빼기', en: 'Remove all' },
   copyJson: { ko: 'JSON 복사', en: 'Copy JSON' },
   value: { ko: '값', en: 'value' },
+  members: { ko: (n: number) => `${n}개`, en: (n: number) => (n === 1 ? '1 member' : `${n} members`) },
   moreLines: { ko: (n: number) => `${n}줄 더`, en: (n: number) => `${n} more lines` },
   steps: {
     ko: (done: number, total: number) => `${total}단계 중 ${done}단계 끝남`,

@@ -64,7 +64,7 @@ export const w = words({
   runState: { ko: '상태', en: 'State' },
   cause: { ko: '이유', en: 'Cause' },
   model: { ko: '모델', en: 'Model' },
-  calls: { ko: '모델 · 도구', en: 'Model · tools' },
+  calls: { ko: '호출 (모델 · 도구)', en: 'Calls (model · tools)' },
   queued: { ko: '줄에서', en: 'Queued' },
   ran: { ko: '실행', en: 'Ran' },
   at: { ko: '언제', en: 'When' },

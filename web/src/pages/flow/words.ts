@@ -71,7 +71,7 @@ export const w = words({
   retried: { ko: (attempt: number) => `${attempt}번째 시도`, en: (attempt: number) => `attempt ${attempt}` },
   lateBy: { ko: (time: string) => `${time} 늦음`, en: (time: string) => `${time} late` },
   messages: { ko: '메시지', en: 'Messages' },
-  folded: { ko: (time: string) => `⋯ ${time} ⋯`, en: (time: string) => `⋯ ${time} ⋯` },
+  folded: { ko: (time: string) => `⋯ ${time}`, en: (time: string) => `⋯ ${time}` },
   what: { ko: '무엇', en: 'What' },
   who: { ko: '에이전트', en: 'Agent' },
   time: { ko: '시각', en: 'Time' },

@@ -24,7 +24,7 @@ export const backupWords = words({
     en: 'Making and verifying backups takes the role of an administrator.',
   },
   noAdmin: {
-    ko: '백업과 검사는 관리자만 할 수 있는데, 이 서버는 OPENCLAWD_ADMIN_TOKEN 없이 시작되었습니다. 서버에서 openclawd backup create 를 쓰십시오.',
+    ko: '백업과 검사는 관리자만 할 수 있는데, 이 서버는 OPENCLAWD_ADMIN_TOKEN 없이 시작되었습니다. 서버에서 openclawd backup create 를 쓰세요.',
     en: 'Making and verifying backups takes an administrator, and this server was started without OPENCLAWD_ADMIN_TOKEN. Use openclawd backup create on its machine.',
   },
 });

@@ -22,6 +22,7 @@ it('asks the API for what the URL says', () => {
     isError: true,
     scope: 'all',
   });
+  expect(apiQuery(filterOf('type=run.queued')).scope).toBe('all');
   expect(Object.values(apiQuery(filterOf(''))).every((value) => value === undefined)).toBe(true);
 });
 
@@ -31,6 +32,7 @@ describe('a pushed event passes', () => {
     ['', { internal: true }, false],
     ['scope=all', { internal: true }, true],
     ['type=task.started', {}, false],
+    ['type=run.queued', { type: 'run.queued', internal: true }, true],
     ['not=a2a.send', {}, false],
     ['role=conversation.main', { eventRole: 'conversation.main' }, true],
     ['role=conversation.main', { eventRole: 'orchestration.task' }, false],

@@ -46,16 +46,19 @@ export function apiQuery(filter: Filter): ApiQuery {
     agent: filter.agent || undefined,
     workSession: filter.ws ? [filter.ws] : undefined,
     isError: filter.problems || undefined,
-    scope: filter.all ? 'all' : undefined,
+    scope: withInternal(filter) ? 'all' : undefined,
   };
 }
+
+/** A chosen type is shown even if it is internal bookkeeping. */
+const withInternal = (filter: Filter): boolean => filter.all || filter.types.length > 0;
 
 /** Whether a pushed event is one that the API returns for the filter. */
 export function passes(event: Event, filter: Filter): boolean {
   const record = event as Record<string, unknown>;
   const is = (key: string, wanted: string) => String(record[key] ?? '').toLowerCase() === wanted;
   return (
-    (filter.all || record.internal !== true) &&
+    (withInternal(filter) || record.internal !== true) &&
     (!filter.problems || record.isError === true) &&
     (filter.types.length === 0 || filter.types.includes(event.type)) &&
     !filter.notTypes.includes(event.type) &&

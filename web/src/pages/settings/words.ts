@@ -135,6 +135,7 @@ export const w = words({
   setting: { ko: '설정', en: 'Setting' },
   value: { ko: '값', en: 'Value' },
   source: { ko: '어디서', en: 'From' },
+  sourceDefault: { ko: '기본값', en: 'default' },
   unset: { ko: '없음', en: 'not set' },
   secretSet: { ko: '*** (있음)', en: '*** (set)' },
   whole: { ko: '전체 설정 (비밀은 가림)', en: 'Whole configuration (secrets masked)' },

@@ -47,6 +47,7 @@ export const w = words({
     en: 'It was known from a file only, and that file is gone.',
   },
   due: { ko: (day: string) => `${day}까지`, en: (day: string) => `due ${day}` },
+  wasDue: { ko: (day: string) => `${day} 기한 지남`, en: (day: string) => `was due ${day}` },
   after: { ko: '먼저:', en: 'After' },
   lastChange: { ko: '마지막 변화', en: 'Last change' },
   asked: {

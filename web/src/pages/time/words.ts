@@ -80,7 +80,7 @@ export const w = words({
   swap: { ko: 'A와 B 바꾸기', en: 'Swap A and B' },
   choose: { ko: '시점 고르기', en: 'Choose points' },
   compareThese: { ko: '비교', en: 'Compare' },
-  needsPoints: { ko: '비교할 두 시점을 적으십시오.', en: 'Give two points to compare.' },
+  needsPoints: { ko: '비교할 두 시점을 적으세요.', en: 'Give two points to compare.' },
   showTables: { ko: '표로 보기', en: 'Show as tables' },
   table: { ko: '표', en: 'Table' },
   projection: { ko: '프로젝션', en: 'Projection' },
