@@ -65,7 +65,7 @@ func TestSQLAboutThePast(t *testing.T) {
 		{"/api/sql", `{"sql":"SELECT count(*) FROM events"}`, 200, `"rows":[[3]]`},
 		{"/api/sql?as_of=2", `{"sql":"DELETE FROM events"}`, 403, `"code":"sql_refused"`},
 		{"/api/sql?as_of=2", `{"sql":"ATTACH ? AS x","params":["/etc/passwd"]}`, 403, `"code":"sql_refused"`},
-		{"/api/sql?as_of=2", `{"sql":"SELECT * FROM log.events"}`, 403, `"code":"sql_refused"`},
+		{"/api/sql?as_of=2", `{"sql":"SELECT * FROM openclawd_whole_log.events"}`, 403, `"code":"sql_refused"`},
 		{"/api/sql?as_of=2", `{"sql":"SELECT zeroblob(2000000000)"}`, 422, `"code":"sql_too_large"`},
 		{"/api/sql?as_of=2", `{}`, 400, `"code":"missing_field"`},
 		{"/api/sql?as_of=4", `{"sql":"SELECT 1"}`, 404, `"code":"no_such_point"`},

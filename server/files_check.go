@@ -40,7 +40,7 @@ func (p *Program) CheckTaskFiles(ctx context.Context, log *sqlite.DB) (tasksync.
 	if err != nil {
 		return tasksync.Checked{}, err
 	}
-	t := &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}}
+	t := newTaskFiles(p)
 	return tasksync.Check(ctx, tasksync.Options{Log: log, Agents: t.agents, Dir: t.dir, Now: p.opts.Now}, settleTaskFiles)
 }
 

@@ -146,7 +146,7 @@ func (p *Program) redactorAlone(ctx context.Context) (*redact.Redactor, error) {
 	case err != nil:
 		return nil, err
 	default:
-		t := &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}}
+		t := newTaskFiles(p)
 		t.syncer = tasksync.New(tasksync.Options{Log: p.log, Agents: t.agents, Dir: t.dir, Now: p.opts.Now, Logger: t.logger})
 		o.Files = t.syncer.Forget
 	}

@@ -42,13 +42,17 @@ type resolvedDir struct {
 // takes the file system longer than a file does.
 const dirsHold = time.Second
 
+func newTaskFiles(p *Program) *taskFiles {
+	return &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}, dirs: map[string]resolvedDir{}}
+}
+
 // openTaskFiles imports existing files before agents start. Those that cannot be imported now are imported at the next
 // start.
 func (p *Program) openTaskFiles(ctx context.Context) {
 	if p.opts.Follow {
 		return
 	}
-	t := &taskFiles{program: p, logger: p.opts.Logger.With("component", "tasks"), refused: map[string]string{}, dirs: map[string]resolvedDir{}}
+	t := newTaskFiles(p)
 	t.syncer = tasksync.New(tasksync.Options{Log: p.log, Agents: t.agents, Dir: t.dir, Now: p.opts.Now, Logger: t.logger})
 	p.taskFiles = t
 	switch n, err := t.syncer.Import(ctx); {
@@ -88,7 +92,7 @@ func (t *taskFiles) agents() []string {
 // dir is the directory of an agent's task files, "" where none may be written: in the database's directories, or over
 // another agent's files.
 func (t *taskFiles) dir(agent string) string {
-	inForce, now := t.program.newConfiguration().InForce(), time.Now()
+	inForce, now := t.program.newConfiguration().InForce(), t.program.opts.Now()
 	t.mu.Lock()
 	known, ok := t.dirs[agent]
 	t.mu.Unlock()
