@@ -173,7 +173,7 @@ for (const device of devices) {
     await hands.click(page.getByRole('button', { name: '다시 보내기' }).first());
     expect(hands.cost).toBe(1);
     await expect.poll(dead).toBe(2);
-    expect(team.hooked).toBe(4);
+    await expect.poll(() => team.hooked).toBe(4);
     // In the inbox: the shortcut of two letters and the tab, then one key for each.
     hands.cost = 0;
     await hands.open('수신함', 'i');

@@ -65,6 +65,7 @@ test('T-KEYS search, help, palette and the past have their keys', async ({ page,
   await page.keyboard.press('Control+k');
   await expect(page.getByRole('dialog').getByRole('combobox')).toBeFocused();
   await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
   await page.keyboard.press('t');
   await page.getByRole('textbox', { name: /시각/ }).fill('seq 300');
   await page.keyboard.press('Enter');
