@@ -42,18 +42,30 @@ func readNewest(ctx context.Context, tx *sql.Tx) (*newest, error) {
 	return n, n.loadBlock(projections.Reading(ctx, tx), end)
 }
 
-// load reads the span of a fold that has come to a seq.
+// load reads the span of a fold that has come to a seq. Blocks are combined here: a join would give a row for each pair of a mark and a facet.
 func (n *newest) load(tx eventstore.Tx, end int64) error {
 	n.Forget()
-	query := fmt.Sprintf(`SELECT m.agent, m.failed, b.facet_id, m.block, m.bits, b.bits FROM %s m CROSS JOIN %s b ON b.block = m.block
- WHERE m.block >= ? AND m.block < ?`, n.tables.marks, n.tables.facets)
-	err := tx.Query(query, []any{spanStart(blockOf(end)), blockOf(end)}, func(r eventstore.Row) error {
-		key := markFacetKey{mark{r.Text(0), r.Int(1) != 0}, r.Int(2)}
-		for _, seq := range common(r.Int(3), r.Blob(4), r.Blob(5)) {
-			n.count(key, seq)
-		}
-		return nil
-	})
+	from, to := spanStart(blockOf(end)), blockOf(end)
+	facets := map[int64][]block{}
+	err := tx.Query(fmt.Sprintf("SELECT block, facet_id, bits FROM %s WHERE block >= ? AND block < ?", n.tables.facets), []any{from, to},
+		func(r eventstore.Row) error {
+			b := block{blockKey: blockKey{r.Int(0), r.Int(1)}}
+			copy(b.bits[:], r.Blob(2))
+			facets[b.block] = append(facets[b.block], b)
+			return nil
+		})
+	if err == nil {
+		err = tx.Query(fmt.Sprintf("SELECT block, agent, failed, bits FROM %s WHERE block >= ? AND block < ? ORDER BY block", n.tables.marks), []any{from, to},
+			func(r eventstore.Row) error {
+				marked := r.Blob(3)
+				for _, b := range facets[r.Int(0)] {
+					for _, seq := range common(b.block, marked, b.bits[:]) {
+						n.count(markFacetKey{mark{r.Text(1), r.Int(2) != 0}, b.facet}, seq)
+					}
+				}
+				return nil
+			})
+	}
 	if err != nil {
 		return fmt.Errorf("read the newest blocks: %w", err)
 	}
