@@ -112,7 +112,7 @@ func (t *trimming) trim(from, to int64) error {
 		return t.trimByEvents(all)
 	}
 	var outside, mixed []int64
-	err := eachRow(t.ctx, t.tx, func(rows *sql.Rows) error {
+	err := projections.EachRow(t.ctx, t.tx, "read times of blocks", selectBlockTimes, []any{from, to, t.start, t.start + HourMs}, func(rows *sql.Rows) error {
 		var b blockTimes
 		if err := rows.Scan(&b.block, &b.n, &b.earliest, &b.latest); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (t *trimming) trim(from, to int64) error {
 			mixed = append(mixed, b.block)
 		}
 		return nil
-	}, selectBlockTimes, from, to, t.start, t.start+HourMs)
+	})
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,8 @@ func (t *trimming) trim(from, to int64) error {
 
 // trimByBits subtracts whole blocks, which are in ascending order.
 func (t *trimming) trimByBits(blocks []int64) error {
-	return eachRow(t.ctx, t.tx, func(rows *sql.Rows) error {
+	args := []any{projections.JSONList(t.facets), blocks[0], blocks[len(blocks)-1]}
+	return projections.EachRow(t.ctx, t.tx, "read bits of blocks", selectBlockBits, args, func(rows *sql.Rows) error {
 		var block, facet int64
 		var set sql.RawBytes
 		if err := rows.Scan(&block, &facet, &set); err != nil {
@@ -152,11 +153,12 @@ func (t *trimming) trimByBits(blocks []int64) error {
 			t.subtract(facet, countBits(set))
 		}
 		return nil
-	}, selectBlockBits, projections.JSONList(t.facets), blocks[0], blocks[len(blocks)-1])
+	})
 }
 
 func (t *trimming) trimByEvents(blocks []int64) error {
-	return eachRow(t.ctx, t.tx, t.subtractEvents, countEvents, t.since, t.until, projections.JSONList(blocks), t.start, t.start+HourMs)
+	args := []any{t.since, t.until, projections.JSONList(blocks), t.start, t.start + HourMs}
+	return projections.EachRow(t.ctx, t.tx, "count events of blocks", countEvents, args, t.subtractEvents)
 }
 
 func (t *trimming) subtract(facet, n int64) {
@@ -173,20 +175,6 @@ func (t *trimming) subtractEvents(rows *sql.Rows) error {
 	t.left -= n
 	t.subtract(facet, n-inside)
 	return nil
-}
-
-func eachRow(ctx context.Context, tx *sql.Tx, visit func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := visit(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 func eachHourCount(ctx context.Context, tx *sql.Tx, first, last int64, visit func(facet int64, p part)) error {
