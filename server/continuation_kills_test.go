@@ -210,10 +210,16 @@ func (k *windowKills) begins(t *testing.T, url string, r *rand.Rand) {
 		if err != nil && !errors.As(err, new(*client.ClosedError)) {
 			t.Errorf("%s of %s: %v", name, agent, err)
 		}
-		if err == nil && !answer.Success {
+		if err != nil {
+			return answer, false
+		}
+		if name == "task_block" && answer.Code == "wrong_state" {
+			return answer, true // the clock ran hours ahead since it was started, and a task without activity is taken away
+		}
+		if !answer.Success {
 			t.Errorf("%s of %s: %+v", name, agent, answer)
 		}
-		return answer, err == nil && answer.Success
+		return answer, answer.Success
 	}
 	steps := []map[string]string{{"content": "look"}, {"content": "think"}, {"content": "act"}}
 	for i, agent := range keptGoing {
