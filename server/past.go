@@ -51,7 +51,7 @@ func (p *Program) newPast() *past {
 	db := p.log.Path()
 	return &past{asof.NewCache(asof.CacheOptions[*pastMoment]{
 		Options: asof.Options{Log: p.log, Dir: asof.Dir(db), Rules: p.opts.Rules, Logger: p.opts.Logger.With("component", "as_of")},
-		Keeping: asof.Keeping{MaxBytes: p.pastBytes},
+		Keeping: asof.Keeping{MaxBytes: p.pastBytes, After: pastAfter},
 		Now:     p.opts.Now, Make: p.momentOf, Hold: pastHold,
 		FreeSpace: func() (int64, bool) { return backup.Free(db) }, MinFree: database.DiskLow,
 	})}
@@ -72,6 +72,9 @@ func (p *Program) pastState() health.PastState {
 	return health.PastState{Snapshots: s.Snapshots, SnapshotBytes: s.SnapshotBytes, States: s.States, Bytes: s.Bytes, MaxBytes: s.MaxBytes,
 		UpTo: s.UpTo, WidestGap: s.WidestGap}
 }
+
+// pastAfter is how long a server runs before it makes states in the background: clients that come back after a restart are served first.
+const pastAfter = 30 * time.Second
 
 // pastHold is how long a request waits for its snapshot before it is answered with the progress.
 const pastHold = 2 * time.Second

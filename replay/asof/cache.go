@@ -290,12 +290,13 @@ func (c *Cache[V]) Run(ctx context.Context) error {
 		return nil
 	}
 	defer c.closeBuilder()
+	from := time.Now().Add(c.opts.Keeping.After)
 	for ctx.Err() == nil {
 		if w, rounds, making := c.next(ctx); w != nil {
 			c.build(making, w, rounds)
 			continue
 		}
-		wait.Woken(ctx, c.wake, c.keepStates(ctx))
+		wait.Woken(ctx, c.wake, c.keepStates(ctx, from))
 	}
 	return nil
 }
@@ -365,10 +366,13 @@ const (
 // errRequested cancels keeping states because a snapshot was requested.
 var errRequested = errors.New("a snapshot is requested")
 
-// keepStates keeps what is due. It returns when to look for more; 0: never.
-func (c *Cache[V]) keepStates(ctx context.Context) (again time.Duration) {
+// keepStates keeps what is due, but nothing before from. It returns when to look for more; 0: never.
+func (c *Cache[V]) keepStates(ctx context.Context, from time.Time) (again time.Duration) {
 	if c.builder.stateStore.limit() <= 0 {
 		return 0
+	}
+	if early := time.Until(from); early > 0 {
+		return early
 	}
 	c.mu.Lock()
 	if len(c.requests) > 0 || c.closed {

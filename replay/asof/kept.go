@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
@@ -33,9 +34,10 @@ const (
 
 // Keeping configures the states that survive the process.
 type Keeping struct {
-	MaxBytes func() int64 // of all of them; nil or at most 0: none are kept
-	Every    int64        // events between two states; wider where MaxBytes or States demands it
-	States   int          // at most so many
+	MaxBytes func() int64  // of all of them; nil or at most 0: none are kept
+	Every    int64         // events between two states; wider where MaxBytes or States demands it
+	States   int           // at most so many
+	After    time.Duration // how long Run answers requests only, before it begins to keep states
 
 	space func(need int64) error // refuses to fill the disk with a merger of need bytes; nil: not checked
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -215,6 +216,23 @@ func TestKeptStatesAreBounded(t *testing.T) {
 }
 
 // Of what was left by a process that was killed, by another version or with errors, nothing is used.
+// Requests are answered at once; states are made in the background later.
+func TestStatesAreKeptSomeTimeAfterTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := tell(t)
+		k := keep(t, log.DB, func(o *asof.CacheOptions[*asof.State]) { o.Keeping.After = time.Hour })
+		k.wantAt(t, 5, log.stops[5])
+		<-time.After(59 * time.Minute)
+		synctest.Wait()
+		if s := k.Status(); s.States > 0 {
+			t.Errorf("kept before their time: %+v", s)
+		}
+		<-time.After(time.Minute)
+		k.await(t, int64(len(log.stops)-1)/10*10)
+	})
+}
+
 func TestUnsoundFilesOfStatesAreNotUsed(t *testing.T) {
 	t.Parallel()
 	log := tell(t)
