@@ -22,26 +22,37 @@ import (
 // readModel is an Inline with one read model. It notes up to which event it was written each time.
 type readModel struct {
 	recorder
+	mu       sync.Mutex
 	head, at int64 // of the last commit
 	accepted int64
 	writing  bool
 	written  []int64
-	fail     error // of the next WriteBehind
+	fault    error // of every WriteBehind
 }
 
 func (m *readModel) Accept(_ eventstore.Tx, e *eventstore.Event, _ any) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.accepted = e.Seq
 	return nil
 }
 
 func (m *readModel) WriteBehind(eventstore.Tx) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.writing = true
-	return m.fail
+	return m.fault
 }
 
-func (m *readModel) Written() int64 { return m.at }
+func (m *readModel) Written() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
+}
 
 func (m *readModel) Committed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.writing {
 		m.at, m.writing = m.head, false
 		m.written = append(m.written, m.at)
@@ -49,7 +60,27 @@ func (m *readModel) Committed() {
 	m.head = max(m.head, m.accepted)
 }
 
-func (m *readModel) Aborted() { m.writing, m.accepted = false, m.head }
+func (m *readModel) Aborted() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writing, m.accepted = false, m.head
+}
+
+func (m *readModel) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fault = err
+}
+
+// check fails t unless the read model was written up to these events.
+func (m *readModel) check(t *testing.T, want ...int64) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if diff := cmp.Diff(want, m.written); diff != "" {
+		t.Errorf("written up to (-want +got):\n%s", diff)
+	}
+}
 
 // model opens a log with a read model attached.
 func model(t testing.TB, m *readModel) *sqlite.DB {
@@ -127,9 +158,7 @@ func TestReadModelsAreWrittenBehind(t *testing.T) {
 				db := model(t, m)
 				tt.do(t, db)
 				synctest.Wait()
-				if diff := cmp.Diff(tt.want, m.written); diff != "" {
-					t.Errorf("written up to (-want +got):\n%s", diff)
-				}
+				m.check(t, tt.want...)
 			})
 		})
 	}
@@ -143,27 +172,23 @@ func TestClosingWritesReadModels(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if m.at != 1 {
-		t.Errorf("written up to %d, want 1", m.at)
-	}
+	m.check(t, 1)
 }
 
 // Events are stored and read although the read models cannot be written; that is tried again.
 func TestReadModelsThatCannotBeWrittenHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := &readModel{fail: errors.New("full")}
+		m := &readModel{fault: errors.New("full")}
 		db := model(t, m)
 		before := db.Mark()
 		mustAppend(t, db, send(0))
 		view(t, db)
 		mustAppend(t, db, send(0))
 		synctest.Wait()
-		m.fail = nil
+		m.fail(nil)
 		<-time.After(2 * time.Second)
-		if diff := cmp.Diff([]int64{2}, m.written); diff != "" {
-			t.Errorf("written up to (-want +got):\n%s", diff)
-		}
+		m.check(t, 2)
 		if both := before.Until(db.Mark()); both.Settled() || !both.Intact() {
 			t.Errorf("%+v", both)
 		}
