@@ -34,6 +34,7 @@ var promises = []struct {
 	}},
 	{"Tables", []promise{
 		{"tables-from-log", "Tables depend on the log alone: not on batches, caches, restarts, kills or rebuilds."},
+		{"read-your-writes", "A reader in the server sees, in all tables, every append that was acknowledged before, and the log and its tables as of one event."},
 		{"parked", "A read model that fails is parked; the log and all other tables continue."},
 	}},
 	{"Import and follow", []promise{

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// StreamAppend is the part of an append that concerns one stream. Without events it is only a precondition.
+// StreamAppend is the part of an append that concerns one stream. Without events it is only a precondition. The data of
+// its events must not be changed any more, not even after the append: read models are made from it later.
 type StreamAppend struct {
 	Stream string
 	Expect Expect
@@ -77,7 +78,7 @@ func (m Mark) Until(later Mark) Mark {
 // Appender stores events.
 type Appender interface {
 	// Append stores all events of all streams, or none. It returns once they are on disk and every healthy projection
-	// reflects them. Events whose id is already stored with the same body are skipped and reported as duplicates; when
+	// reflects them for readers that begin from then on. Events whose id is already stored with the same body are skipped and reported as duplicates; when
 	// all of them are, the expectations are not checked, so that a retry gets its first answer. Errors:
 	// *ConflictError, *IDReuseError, *InvalidError, *BusyError, *DiskFullError, *RefusedError, ErrClosed, or ctx's,
 	// which only ends the wait for a place in the queue: after that the append runs to its end.

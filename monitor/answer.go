@@ -99,13 +99,11 @@ func (s *Server) read(ctx context.Context, c echo.Context, minSeq int64, answer 
 	var body any
 	var named *Wording
 	v := &view{Options: &s.opts, now: float64(s.opts.Now().UnixMilli()), rendered: &s.rendered, until: math.Inf(1)}
-	before := s.opts.Store.Mark()
-	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
-		v.tx = tx
+	err := s.opts.Store.ViewMarked(ctx, func(tx *sql.Tx, mark eventstore.Mark) (err error) {
+		v.tx, v.mark = tx, mark
 		if v.asOf, err = projections.AsOf(ctx, tx); err != nil {
 			return fmt.Errorf("read position: %w", err)
 		}
-		v.mark = before.Until(s.opts.Store.Mark()) // the snapshot exists since the first read
 		if v.asOf < minSeq {
 			return stuck(ctx, tx, minSeq)
 		}

@@ -90,17 +90,17 @@ type healthTables struct {
 }
 
 func (s *Server) healthTables(ctx context.Context, minSeq int64) (*healthTables, error) {
-	before := s.opts.Store.Mark()
-	if t := s.tables.Load(); t != nil && before.Settled() && t.commits == before.Commits && t.asOf >= minSeq {
+	now := s.opts.Store.Mark()
+	if t := s.tables.Load(); t != nil && now.Settled() && t.commits == now.Commits && t.asOf >= minSeq {
 		return t, nil
 	}
 	t := &healthTables{}
-	var mark eventstore.Mark
-	err := s.opts.Store.View(ctx, func(tx *sql.Tx) (err error) {
+	var settled bool
+	err := s.opts.Store.ViewMarked(ctx, func(tx *sql.Tx, mark eventstore.Mark) (err error) {
+		t.commits, settled = mark.Commits, mark.Settled()
 		if t.asOf, err = projections.AsOf(ctx, tx); err != nil {
 			return fmt.Errorf("read position: %w", err)
 		}
-		mark = before.Until(s.opts.Store.Mark())
 		if t.asOf < minSeq {
 			return stuck(ctx, tx, minSeq)
 		}
@@ -119,7 +119,7 @@ func (s *Server) healthTables(ctx context.Context, minSeq int64) (*healthTables,
 	if err != nil {
 		return nil, err
 	}
-	if t.commits = mark.Commits; mark.Settled() {
+	if settled {
 		s.tables.Store(t)
 	}
 	return t, nil

@@ -37,6 +37,10 @@ type unmarked struct{ monitor.Store }
 
 func (unmarked) Mark() eventstore.Mark { return eventstore.Mark{} }
 
+func (u unmarked) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error {
+	return u.View(ctx, func(tx *sql.Tx) error { return read(tx, u.Mark()) })
+}
+
 func setupKeeping(t testing.TB, withBots bool) *keeping {
 	k := &keeping{testBundle: &testBundle{}}
 	k.db, k.engine = projectiontest.New(t, sqlite.Options{Now: func() time.Time { return noon }}, definitions()...)
@@ -268,6 +272,11 @@ type counting struct {
 func (c *counting) View(ctx context.Context, read func(*sql.Tx) error) error {
 	c.views.Add(1)
 	return c.Store.View(ctx, read)
+}
+
+func (c *counting) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error {
+	c.views.Add(1)
+	return c.Store.ViewMarked(ctx, read)
 }
 
 func (c *counting) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {

@@ -32,6 +32,8 @@ import (
 type Store interface {
 	// View calls read in one read transaction.
 	View(ctx context.Context, read func(*sql.Tx) error) error
+	// ViewMarked is View with the mark of the state that read sees; the zero Mark if that is unknown.
+	ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error
 	// EventsIn reads events by seq, in that order; unknown ones are left out.
 	EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error)
 	Head(ctx context.Context) (eventstore.Head, error)

@@ -33,19 +33,30 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Engine runs projectors inside the store's write transaction. It implements eventstore.Inline.
+// Engine runs projectors inside the store's write transactions. It implements eventstore.Inline.
 type Engine struct {
-	log    Log
-	opts   Options
-	units  []*unit
-	batch  []Event
-	marked int // length of batch at Begin
+	log   Log
+	opts  Options
+	units []*unit
+
+	// The committed events that read models do not reflect yet, as far as they are held, then those of the running batch.
+	batch   []accepted
+	stored  int   // how many of them are committed
+	written int   // how many of them the running transaction applies to the read models
+	marked  int   // length of batch at Begin
+	head    int64 // seq of the last committed event
 
 	config, committed, atBegin *configuration
 
 	reported   sync.Map   // type versions already logged: see report
 	rebuilding sync.Mutex // one rebuild at a time
 	pace       pace       // of it
+}
+
+// accepted is an event with the configuration after it.
+type accepted struct {
+	Event
+	config *configuration
 }
 
 // configuration is the current configuration of the agents according to the log, and its encoding in checkpoints. It
@@ -82,14 +93,14 @@ type unit struct {
 type State string
 
 const (
-	Live       State = "live"       // every append is applied at once
+	Live       State = "live"       // every append is applied, to decision tables at once
 	Parked     State = "parked"     // an event could not be applied; tables stay at the checkpoint until a rebuild
 	Rebuilding State = "rebuilding" // tables have another version and are frozen until the rebuild swaps new ones in
 )
 
-// Start activates the projections of a log. Decision tables that are behind or of another version are rebuilt before
-// it returns; read models in that state are left frozen: Stale lists them and Rebuild repairs them while the log
-// continues.
+// Start activates the projections of a log. Read models that a process left a little behind when it ended are brought
+// to the head. Decision tables that are behind or of another version are rebuilt before it returns; read models in that
+// state are left frozen: Stale lists them and Rebuild repairs them while the log continues.
 func Start(ctx context.Context, log Log, defs []Definition, opts Options) (*Engine, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -126,20 +137,18 @@ func newUnit(d Definition) *unit {
 
 // load reads the checkpoint of each projection. It runs in the transaction that attaches the engine.
 func (g *Engine) load(tx eventstore.Tx) error {
-	var head int64
-	if err := tx.Query("SELECT coalesce(max(seq), 0) FROM events", nil, func(r eventstore.Row) error {
-		head = r.Int(0)
-		return nil
-	}); err != nil {
+	head, err := eventstore.HeadSeq(tx)
+	if err != nil {
 		return err
 	}
+	g.head = head
 	if err := dropShadows(tx); err != nil {
 		return err
 	}
 	g.config = emptyConfiguration()
 	for _, u := range g.units {
 		found, version := false, ""
-		err := tx.Query("SELECT version, state, seq, context FROM projections WHERE name = ?", []any{u.def.Name}, func(r eventstore.Row) error {
+		err = tx.Query("SELECT version, state, seq, context FROM projections WHERE name = ?", []any{u.def.Name}, func(r eventstore.Row) error {
 			found, version, u.state, u.seq, u.context = true, r.Text(0), State(r.Text(1)), r.Int(2), r.Text(3)
 			return nil
 		})
@@ -155,6 +164,8 @@ func (g *Engine) load(tx eventstore.Tx) error {
 			_, err = tx.Exec("INSERT INTO projections (name, version, kind, state, seq, context) VALUES (?, ?, ?, ?, 0, '{}')",
 				u.def.Name, u.def.Version, string(u.def.Kind), string(u.state))
 		case u.state == Parked:
+		case version == u.def.Version && u.state == Live && u.def.Kind == ReadModel && u.seq < head && head-u.seq <= maxTail:
+			err = g.foldTail(tx, u, head)
 		case version != u.def.Version || u.seq != head:
 			u.state = Rebuilding
 			_, err = tx.Exec("UPDATE projections SET state = ? WHERE name = ?", string(u.state), u.def.Name)
@@ -268,9 +279,11 @@ func (g *Engine) Accept(tx eventstore.Tx, e *eventstore.Event, ahead any) error 
 	if !ok {
 		p = prepare(g.opts.Rules, e)
 	}
-	g.batch = append(g.batch, classify(g.opts.Rules, e, p, g.config.roster))
-	event := &g.batch[len(g.batch)-1]
+	g.batch = append(g.batch, accepted{Event: classify(g.opts.Rules, e, p, g.config.roster)})
+	last := &g.batch[len(g.batch)-1]
+	event := &last.Event
 	g.config = g.config.after(event.Event)
+	last.config = g.config
 	g.report(e)
 	for _, u := range g.units {
 		if u.def.Kind == Decision && u.state == Live {
@@ -310,92 +323,61 @@ func (g *Engine) Settle(tx eventstore.Tx) error {
 
 // Flush implements eventstore.Inline.
 func (g *Engine) Flush(tx eventstore.Tx) error {
-	if len(g.batch) == 0 {
+	if len(g.batch) == g.stored {
 		return nil
 	}
 	head := g.batch[len(g.batch)-1].Seq
 	for _, u := range g.units {
-		if u.state != Live {
+		if u.def.Kind != Decision || u.state != Live {
 			continue
 		}
-		if u.def.Kind == Decision {
-			if err := u.flush(tx); err != nil {
-				return err
-			}
-			if err := u.advance(tx, head, g.config.json); err != nil {
-				return err
-			}
-			continue
+		if err := u.flush(tx); err != nil {
+			return err
 		}
-		if err := g.flushReadModel(tx, u, head); err != nil {
+		if err := u.advance(tx, head, g.config.json); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flushReadModel applies the batch to a read model inside a savepoint. A failure parks the read model; only errors
-// that concern the whole file are returned.
-func (g *Engine) flushReadModel(tx eventstore.Tx, u *unit, head int64) error {
-	if _, err := tx.Exec("SAVEPOINT read_model"); err != nil {
-		return err
-	}
-	failed := int64(0)
-	err := func() error {
-		for i := range g.batch {
-			if err := u.apply(tx, &g.batch[i]); err != nil {
-				failed = g.batch[i].Seq
-				return err
-			}
-		}
-		failed = head
-		if err := u.flush(tx); err != nil {
-			return err
-		}
-		return u.advance(tx, head, g.config.json)
-	}()
-	if err == nil {
-		_, err = tx.Exec("RELEASE read_model")
-		return err
-	}
-	if g.log.Fatal(err) {
-		return err
-	}
-	if _, err := tx.Exec("ROLLBACK TO read_model"); err != nil {
-		return err
-	}
-	if _, err := tx.Exec("RELEASE read_model"); err != nil {
-		return err
-	}
-	return g.park(tx, u, failed, err)
-}
-
-func (g *Engine) park(tx eventstore.Tx, u *unit, seq int64, cause error) error {
-	u.forget()
-	u.state = Parked
-	g.opts.Logger.Error("projection parked", "projection", u.def.Name, "seq", seq, "err", cause)
-	_, err := tx.Exec("UPDATE projections SET state = ?, parked_seq = ?, parked_error = ?, parked_at = ? WHERE name = ?",
-		string(Parked), seq, cause.Error(), g.opts.Now().UnixMilli(), u.def.Name)
-	return err
-}
-
 // Committed implements eventstore.Inline.
 func (g *Engine) Committed() {
-	clear(g.batch)
-	g.batch = g.batch[:0]
-	g.committed = g.config
+	if n := len(g.batch); n > g.stored {
+		g.head = g.batch[n-1].Seq
+	}
 	for _, u := range g.units {
 		u.saved()
+		if u.def.Kind == ReadModel && g.written == 0 {
+			continue
+		}
 		for _, r := range u.rows {
 			r.Trim()
 		}
 	}
+	g.forget(g.written)
+	g.committed = g.config
+	if g.Written() >= g.head { // there may be no read model
+		g.forget(len(g.batch))
+	}
+}
+
+// forget drops the first n events of the batch, all of which are committed.
+func (g *Engine) forget(n int) {
+	if g.stored = len(g.batch); n == 0 {
+		return
+	}
+	g.stored = copy(g.batch, g.batch[n:])
+	clear(g.batch[g.stored:])
+	g.batch = g.batch[:g.stored]
+	g.written = 0
 }
 
 // Aborted implements eventstore.Inline.
 func (g *Engine) Aborted() {
-	clear(g.batch)
-	g.batch = g.batch[:0]
+	clear(g.batch[g.stored:])
+	g.batch = g.batch[:g.stored]
+	g.forget(g.written) // the next attempt reads them from the log: memory stays bounded if it fails too
 	for _, u := range g.units {
 		u.forget()
 		u.state, u.seq, u.context = u.before.state, u.before.seq, u.before.ctx

@@ -75,7 +75,7 @@ func TestReadModelThatFailsIsParked(t *testing.T) {
 				t.Helper()
 				all := b.statuses(t)
 				got := all["broken"]
-				if got.State != projections.Parked || got.Seq != 2 || got.Lag != 4 || got.ParkedSeq != 4 || got.ParkedError == "" || got.ParkedAt < epoch {
+				if got.State != projections.Parked || got.Seq != 3 || got.Lag != 3 || got.ParkedSeq != 4 || got.ParkedError == "" || got.ParkedAt < epoch {
 					t.Errorf("status is %+v", got)
 				}
 				for _, name := range []string{"route", "index", "conversation", "sound"} {
@@ -83,7 +83,7 @@ func TestReadModelThatFailsIsParked(t *testing.T) {
 						t.Errorf("status of %s is %+v", name, s)
 					}
 				}
-				if diff := cmp.Diff(map[string]int64{"good": 2}, b.counts(t, "broken")); diff != "" {
+				if diff := cmp.Diff(map[string]int64{"good": 3}, b.counts(t, "broken")); diff != "" {
 					t.Errorf("parked counts (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(map[string]int64{"good": 5, "bad": 1}, b.counts(t, "sound")); diff != "" {
@@ -127,10 +127,10 @@ func TestReadModelThatCannotBeWrittenIsParked(t *testing.T) {
 	b.append(t, good(1), event("too much", 2, nil))
 	b.append(t, good(3))
 	s := b.statuses(t)["broken"]
-	if s.State != projections.Parked || s.Seq != 1 || s.ParkedSeq != 3 || s.ParkedError == "" {
+	if s.State != projections.Parked || s.Seq != 2 || s.ParkedSeq != 3 || s.ParkedError == "" {
 		t.Errorf("status is %+v", s)
 	}
-	if diff := cmp.Diff(map[string]int64{"good": 1}, b.counts(t, "broken")); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"good": 2}, b.counts(t, "broken")); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 }
@@ -185,7 +185,7 @@ func TestFullDiskParksNothing(t *testing.T) {
 	}
 	wantAs[*eventstore.DiskFullError](t, err)
 	for name, s := range b.statuses(t) {
-		if s.State != projections.Live || s.Lag != 0 {
+		if s.State != projections.Live || s.Kind == projections.Decision && s.Lag != 0 { // there may be no room for read models
 			t.Errorf("status of %s is %+v", name, s)
 		}
 	}

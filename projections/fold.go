@@ -60,7 +60,7 @@ func (f *Fold) Run(ctx context.Context, log interface {
 	if progress != nil {
 		t.ahead = func() { progress(f.cursor, until) }
 	}
-	if err := f.run(ctx, pages(ctx, log, f.rules, f.cursor, until, f.pace.page, f.pace.page), t); err != nil {
+	if err := f.run(ctx, f.pages(ctx, log, until, f.pace.page, f.pace.page), t); err != nil {
 		return err
 	}
 	if f.cursor < until {
@@ -100,7 +100,7 @@ func (f *Fold) Advance(ctx context.Context, log interface {
 		}
 	}
 	page := min(turnOf, f.pace.page)
-	err := f.run(ctx, pages(ctx, log, f.rules, f.cursor, until, page, page), t)
+	err := f.run(ctx, f.pages(ctx, log, until, page, page), t)
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
 		return cause
@@ -124,7 +124,7 @@ func (f *Fold) Step(tx eventstore.Tx, e *eventstore.Event) error {
 	if err := f.begin(tx); err != nil {
 		return err
 	}
-	if err := f.apply(tx, e, prepare(f.rules, e)); err != nil {
+	if err := f.applyStored(tx, []eventstore.Event{*e}); err != nil {
 		return err
 	}
 	if err := f.flush(tx); err != nil {

@@ -31,11 +31,10 @@ type turn struct {
 	after  func() // called after the commit; may be nil
 }
 
-// page is a run of events, prepared ahead of their turn.
+// page is a run of events, classified ahead of their turn.
 type page struct {
-	events   []eventstore.Event
-	prepared []*prepared
-	err      error
+	events []accepted
+	err    error
 }
 
 // pageReader reads the events to fold.
@@ -43,28 +42,27 @@ type pageReader interface {
 	Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error)
 }
 
-// pages reads and prepares the events after after, up to until, on its own goroutine, which ends with ctx. It stops
-// early before a page of fewer events than few, and at an error.
-func pages(ctx context.Context, log pageReader, rules coordination.Rules, after, until int64, size, few int) <-chan page {
+// pages reads and classifies the events after the cursor, up to until, on its own goroutine, which ends with ctx. It
+// stops early before a page of fewer events than few, and at an error.
+func (f *folding) pages(ctx context.Context, log pageReader, until int64, size, few int) <-chan page {
 	ahead := make(chan page, 4)
+	rules, after, config := f.rules, f.cursor, f.config
 	go func() {
 		defer close(ahead)
 		for after < until {
 			limit := int(min(int64(size), until-after))
-			events, err := log.Read(ctx, after, limit)
-			p := page{events: events, prepared: make([]*prepared, len(events)), err: err}
-			for i := range events {
-				p.prepared[i] = prepare(rules, &events[i])
-			}
+			stored, err := log.Read(ctx, after, limit)
+			p := page{err: err}
+			p.events, config = acceptAll(rules, config, stored)
 			select {
 			case ahead <- p:
 			case <-ctx.Done():
 				return
 			}
-			if err != nil || len(events) < min(limit, few) {
+			if err != nil || len(stored) < min(limit, few) {
 				return
 			}
-			after = events[len(events)-1].Seq
+			after = stored[len(stored)-1].Seq
 		}
 	}()
 	return ahead
@@ -82,10 +80,8 @@ func (f *folding) run(ctx context.Context, ahead <-chan page, t turn) error {
 				if p.err != nil {
 					return p.err
 				}
-				for i := range p.events {
-					if err := f.apply(tx, &p.events[i], p.prepared[i]); err != nil {
-						return err
-					}
+				if err := f.apply(tx, p.events); err != nil {
+					return err
 				}
 				if t.ahead != nil {
 					t.ahead()
@@ -113,21 +109,28 @@ func (f *folding) run(ctx context.Context, ahead <-chan page, t turn) error {
 	}
 }
 
-func (f *folding) apply(tx eventstore.Tx, e *eventstore.Event, p *prepared) error {
-	if e.Seq != f.cursor+1 {
-		return fmt.Errorf("got event %d, want %d", e.Seq, f.cursor+1)
-	}
-	event := classify(f.rules, e, p, f.config.roster)
-	f.config = f.config.after(event.Event)
-	if f.report != nil {
-		f.report(e)
-	}
-	for _, u := range f.units {
-		if err := u.apply(tx, &event); err != nil {
-			return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}
+// applyStored classifies and applies events.
+func (f *folding) applyStored(tx eventstore.Tx, stored []eventstore.Event) error {
+	events, _ := acceptAll(f.rules, f.config, stored)
+	return f.apply(tx, events)
+}
+
+func (f *folding) apply(tx eventstore.Tx, events []accepted) error {
+	for i := range events {
+		e := &events[i].Event
+		if e.Seq != f.cursor+1 {
+			return fmt.Errorf("got event %d, want %d", e.Seq, f.cursor+1)
 		}
+		if f.report != nil {
+			f.report(e.Event)
+		}
+		for _, u := range f.units {
+			if err := u.apply(tx, e); err != nil {
+				return &ApplyError{Projection: u.def.Name, Seq: e.Seq, Type: e.Type, Err: err}
+			}
+		}
+		f.cursor, f.config = e.Seq, events[i].config
 	}
-	f.cursor = e.Seq
 	return nil
 }
 

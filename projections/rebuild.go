@@ -151,7 +151,7 @@ func (r *rebuild) fold(ctx context.Context) error {
 			}
 		}
 	}
-	return r.run(ctx, pages(ctx, log, r.rules, 0, math.MaxInt64, pace.page, pace.rest), t)
+	return r.run(ctx, r.pages(ctx, log, math.MaxInt64, pace.page, pace.rest), t)
 }
 
 // createShadows makes an empty copy of every table under its shadow name, from the table's own DDL.
@@ -214,10 +214,8 @@ func (r *rebuild) swap(tx eventstore.Tx) (err error) {
 		if events, err = r.engine.log.Read(context.Background(), r.cursor, r.engine.pace.page); err != nil {
 			return err
 		}
-		for i := range events {
-			if err := r.apply(tx, &events[i], prepare(r.rules, &events[i])); err != nil {
-				return err
-			}
+		if err := r.applyStored(tx, events); err != nil {
+			return err
 		}
 		if len(events) < r.engine.pace.page {
 			break

@@ -48,6 +48,7 @@ func TestFoldsReadOldVersionsAsNewOnes(t *testing.T) {
 			}
 		}
 	}
+	b.wantLive(t) // a reader, for whom it is applied
 	check("live")
 	*fold = nil
 	b.rebuild(t, projections.RebuildOptions{})

@@ -83,7 +83,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		return err
 	}
 	ofModels := func() *catalogue.Catalogue { return models.of(inForce()) }
-	a.queue = runqueue.New(runqueue.Options{Log: p.log, Config: inForce, Models: ofModels, Now: p.opts.Now, NewID: uuid.NewString})
+	a.queue = runqueue.New(runqueue.Options{Log: p.log.Decided(), Config: inForce, Models: ofModels, Now: p.opts.Now, NewID: uuid.NewString})
 	if err := p.openBots(ctx, a); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log, Queue: a.queue, Config: inForce, Channels: discordChannels{p, a.discord}, CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
-	runs := runner.NewRuns(runner.RunsOptions{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
+	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
 	a.stopper = messenger.NewStopper(a.messenger, runs)
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
@@ -116,7 +116,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	runs.Follow(a.metrics.record)
 	runs.Follow(a.discord.typing.Update)
 	a.worker = worker.New(worker.Options{
-		Log: p.log, Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
+		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime,
 		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
 			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, collabtools.TrackerKind: a.discord.requests.Tracker(),

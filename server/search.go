@@ -25,7 +25,7 @@ func (p *Program) tryOpenSearch(ctx context.Context, logger *slog.Logger) (err e
 	if p.searchFile, err = sqlite.OpenSide(ctx, database.SearchFile(p.log.Path()), false); err != nil {
 		return err
 	}
-	p.search, err = search.Open(ctx, search.Options{Log: p.log, File: p.searchFile, Rules: p.opts.Rules, Logger: logger, Rest: halfDuty(p.opts.Now)})
+	p.search, err = search.Open(ctx, search.Options{Log: p.log.Trailing(), File: p.searchFile, Rules: p.opts.Rules, Logger: logger, Rest: halfDuty(p.opts.Now)})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -189,7 +190,7 @@ func (w *writer) decide(a *appendRequest) error {
 	if err := w.projections().Settle(w.tx); err != nil {
 		return err
 	}
-	appends, err := a.decide(w.tx)
+	appends, err := a.decide(deciding{w.tx, w})
 	if err != nil {
 		if fatal(err) {
 			return err
@@ -360,6 +361,7 @@ func (w *writer) stream(name string) (stream, error) {
 // restore stores events exactly as they were exported.
 func (w *writer) restore(events []eventstore.Event) error {
 	prev := eventstore.Event{Seq: w.log.seq, Hash: w.log.hash, RecordedAt: w.log.recorded}
+	events = slices.Clone(events) // projections hold them longer than this call
 	w.projections().Begin(w.tx)
 	for i := range events {
 		e := &events[i]

@@ -29,6 +29,10 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 			})
 		}})
 	}
+	// With the read models at the head of the log, as far as appends allow.
+	if err := db.View(ctx, func(*sql.Tx) error { return nil }); err != nil {
+		return err
+	}
 	// Not a reader connection: query_only forbids writing the copy too.
 	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
 	if err == nil {

@@ -71,6 +71,9 @@ func acknowledge(path string) {
 		if err != nil {
 			return err
 		}
+		if _, err := projections.Start(context.Background(), db, definitions(), projections.Options{Rules: coordination.RulesV2}); err != nil {
+			return err
+		}
 		for i := range appends {
 			if _, err := db.Append(context.Background(), send(i)); err != nil {
 				return err

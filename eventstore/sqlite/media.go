@@ -12,6 +12,7 @@ import (
 // log; if that cannot be created, the log is opened as immutable, provided that no process has it open and the WAL is
 // empty.
 func (db *DB) openToRead(ctx context.Context) error {
+	db.beside = true
 	err := db.openReaders()
 	if err == nil {
 		err = db.checkSound(ctx, db.read)

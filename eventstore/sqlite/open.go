@@ -74,8 +74,10 @@ type DB struct {
 
 	custody *fileGuard // nil if read-only
 
-	unchanging bool   // see openToRead
-	trace      *trace // nil if there is none
+	beside     bool         // opened to read, beside a writer perhaps
+	left       atomic.Int64 // head at which read models were left behind; see snapshotBeside
+	unchanging bool         // see openToRead
+	trace      *trace       // nil if there is none
 
 	closed    atomic.Bool
 	closeOnce sync.Once

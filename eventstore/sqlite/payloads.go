@@ -33,6 +33,13 @@ type inView struct{ tx *sql.Tx }
 
 func (v inView) View(_ context.Context, read func(*sql.Tx) error) error { return read(v.tx) }
 
+// ofLog reads the log where read models do not matter: it may run on the writer's goroutine, which writes them.
+type ofLog struct{ db *DB }
+
+func (l ofLog) View(ctx context.Context, read func(*sql.Tx) error) error {
+	return l.db.ViewCommitted(ctx, read)
+}
+
 // Payloads returns those of Options; nil if there are none.
 func (db *DB) Payloads() Payloads { return db.opts.Payloads }
 

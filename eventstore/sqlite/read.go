@@ -60,7 +60,7 @@ func (db *DB) ReadWithin(ctx context.Context, after int64, limit int, most int64
 	if err != nil {
 		return nil, err
 	}
-	return events, fillAll(ctx, db.opts.Payloads, db, events)
+	return events, fillAll(ctx, db.opts.Payloads, ofLog{db}, events)
 }
 
 // ReadStream implements eventstore.Reader.
@@ -137,20 +137,48 @@ func (db *DB) Wait(ctx context.Context, seq int64) (int64, error) {
 }
 
 // View runs read in one read transaction, so that all its queries see the same state of log and projections. It must be short: the
-// snapshot pins the WAL.
+// snapshot pins the WAL. Read models are at the head of the log that read sees, unless they could not be written.
 func (db *DB) View(ctx context.Context, read func(*sql.Tx) error) error {
+	return db.ViewMarked(ctx, func(tx *sql.Tx, _ eventstore.Mark) error { return read(tx) })
+}
+
+// ViewMarked is View with the mark of the state that read sees.
+func (db *DB) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error {
 	giveBack, err := db.held.hold()
 	if err != nil {
 		return err
 	}
 	defer giveBack()
-	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	conn, err := db.read.Conn(ctx)
+	if err != nil {
+		return db.translate("read", err)
+	}
+	defer conn.Close()
+	tx, mark, err := db.snapshot(ctx, conn)
+	if err != nil {
+		return db.translate("read", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return db.translate("read", read(tx, mark))
+}
+
+// ViewCommitted is View for what reads the log and decision tables only: it waits for nothing, and read models may be
+// behind.
+func (db *DB) ViewCommitted(ctx context.Context, read func(*sql.Tx) error) error {
+	giveBack, err := db.held.hold()
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	tx, err := db.read.BeginTx(ctx, readOnly)
 	if err != nil {
 		return db.translate("read", err)
 	}
 	defer func() { _ = tx.Rollback() }()
 	return db.translate("read", read(tx))
 }
+
+var readOnly = &sql.TxOptions{ReadOnly: true}
 
 // CROSS JOIN fixes the order of the loops, and with it the order of the events: one look-up for each of the list.
 const selectListed = "SELECT " + eventColumns + ` FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value CROSS JOIN streams s ON s.id = e.stream_id`
@@ -198,7 +226,7 @@ func (db *DB) events(ctx context.Context, query string, args ...any) ([]eventsto
 	if err != nil {
 		return nil, err
 	}
-	return events, fillAll(ctx, db.opts.Payloads, db, events)
+	return events, fillAll(ctx, db.opts.Payloads, ofLog{db}, events)
 }
 
 // rows reads events as stored in their rows.

@@ -479,6 +479,11 @@ func (s *Scratch) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return s.past.View(ctx, read)
 }
 
+// ViewMarked is View with the zero Mark.
+func (s *Scratch) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error {
+	return s.past.ViewMarked(ctx, read)
+}
+
 // EventsIn works like DB.EventsIn.
 func (s *Scratch) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
 	return s.past.EventsIn(ctx, tx, seqs)

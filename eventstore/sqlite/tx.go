@@ -87,6 +87,16 @@ func (t *tx) prepare(query string) (driver.Stmt, error) {
 	return s, nil
 }
 
+// pragma runs a PRAGMA, which may act while it is prepared: such a statement cannot be kept.
+func (t *tx) pragma(query string) error {
+	s, err := t.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return err
+	}
+	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	return errors.Join(err, s.Close())
+}
+
 // forget closes all prepared statements.
 func (t *tx) forget() error {
 	var errs []error

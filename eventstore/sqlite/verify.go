@@ -112,7 +112,7 @@ func (db *DB) readToVerify(ctx context.Context, after int64) (events []eventstor
 			blank++
 		}
 	}
-	return events, blank, fillAll(ctx, db.opts.Payloads, db, events)
+	return events, blank, fillAll(ctx, db.opts.Payloads, ofLog{db}, events)
 }
 
 // QuickCheck makes SQLite check the structure of the whole file, which takes seconds for a large one. The error is a

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,7 +47,8 @@ type writer struct {
 	log      logState // as seen by the running transaction; only the writer goroutine uses it
 	rewrites bool     // the running transaction does more than append; likewise
 
-	head headSignal
+	head   headSignal
+	behind behind
 	writerStats
 }
 
@@ -99,6 +101,7 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 				return nil
 			}
 			w.head.set(eventstore.Head{Seq: w.log.seq, Hash: w.log.hash})
+			w.show()
 			ready <- nil
 			w.run()
 			return w.tx.forget()
@@ -166,6 +169,7 @@ func (w *writer) stop() error {
 	w.signal()
 	<-w.stopped
 	w.head.close()
+	w.behind.reached.close()
 	return w.conn.Close()
 }
 
@@ -211,6 +215,7 @@ func (w *writer) run() {
 	defer pause.Stop()
 	expect := 0
 	for {
+		w.catchUp(pause)
 		b := &batch{expect: expect, pause: pause}
 		closed := w.fillBatch(b)
 		if len(b.requests) > 0 {
@@ -222,9 +227,10 @@ func (w *writer) run() {
 			continue
 		}
 		if closed {
+			w.endBehind()
 			return
 		}
-		<-w.wake
+		w.rest(pause)
 	}
 }
 
@@ -318,6 +324,7 @@ func (w *writer) store(b *batch) {
 		w.maintain(r)
 		return
 	case r.pause != nil:
+		_ = w.writeBehind() // logged
 		r.err = w.db.translate("maintain", r.pause())
 		close(r.done)
 		return
@@ -355,6 +362,7 @@ func (w *writer) store(b *batch) {
 		return
 	}
 	w.projections().Committed()
+	w.owe(w.log.seq-before.seq, b.bytes)
 	w.db.checks.committed()
 	if len(w.log.streams) > maxStreams {
 		clear(w.log.streams)
@@ -382,8 +390,9 @@ func (w *writer) settled() error {
 	return w.db.custody.check()
 }
 
-// maintain runs a job in a transaction of its own.
+// maintain runs a job in a transaction of its own, with the read models at the head of the log if they can be written.
 func (w *writer) maintain(r *request) {
+	_ = w.writeBehind() // logged; the job may be what helps
 	r.err = w.db.translate("maintain", w.transact(func() error {
 		w.rewrites = true
 		return r.job(w.tx)
@@ -393,6 +402,7 @@ func (w *writer) maintain(r *request) {
 		if r.committed != nil {
 			r.committed()
 		}
+		w.show()
 		r.err = w.settled()
 	}
 	close(r.done)
@@ -423,7 +433,14 @@ func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 // transact runs f in a transaction. A panic in f becomes an error: the batch fails, the writer continues.
-func (w *writer) transact(f func() error) (err error) {
+func (w *writer) transact(f func() error) error {
+	if err := w.sync(true); err != nil {
+		return err
+	}
+	return w.commit(f)
+}
+
+func (w *writer) commit(f func() error) (err error) {
 	if _, err := w.tx.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -515,5 +532,7 @@ func (nothingInline) Accept(eventstore.Tx, *eventstore.Event, any) error { retur
 func (nothingInline) Revert()                                            {}
 func (nothingInline) Settle(eventstore.Tx) error                         { return nil }
 func (nothingInline) Flush(eventstore.Tx) error                          { return nil }
+func (nothingInline) WriteBehind(eventstore.Tx) error                    { return nil }
+func (nothingInline) Written() int64                                     { return math.MaxInt64 }
 func (nothingInline) Committed()                                         {}
 func (nothingInline) Aborted()                                           {}

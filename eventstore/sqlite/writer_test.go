@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,8 +84,10 @@ func (r *recorder) Flush(eventstore.Tx) error {
 	}
 	return r.flush()
 }
-func (r *recorder) Committed() { r.committed, r.accepting = append(r.committed, r.accepting), 0 }
-func (r *recorder) Aborted()   { r.accepting = 0; r.aborted++ }
+func (r *recorder) WriteBehind(eventstore.Tx) error { return nil }
+func (r *recorder) Written() int64                  { return math.MaxInt64 } // it has no read models
+func (r *recorder) Committed()                      { r.committed, r.accepting = append(r.committed, r.accepting), 0 }
+func (r *recorder) Aborted()                        { r.accepting = 0; r.aborted++ }
 
 // record opens a log with a recorder attached.
 func record(t testing.TB, r *recorder) *sqlite.DB {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -16,8 +17,8 @@ import (
 	"github.com/pronto-lab/openclawd/replay/asof"
 )
 
-// tables folds the whole log into a scratch file, and compares the tables with it: the fold goes to the head, then
-// on to the event of one snapshot of the file, which is being written to meanwhile.
+// tables folds the whole log into a scratch file, and compares the tables with it: the fold goes as far as the
+// projections have come, then on to where each is in one snapshot of the file, which is being written to meanwhile.
 func (p *verifier) tables(ctx context.Context, out *Outcome) (err error) {
 	head, err := p.Log.Head(ctx)
 	if err != nil {
@@ -30,7 +31,7 @@ func (p *verifier) tables(ctx context.Context, out *Outcome) (err error) {
 	if len(stored) == 0 {
 		return &SkipError{"the file has no tables yet: openclawd serve builds them"}
 	}
-	state, err := asof.Open(ctx, asof.Options{Log: p.Log, Rules: p.Rules}, head.Seq, func(done, total int64) { p.Progress(Tables, done, total) })
+	state, err := asof.Open(ctx, asof.Options{Log: p.Log, Rules: p.Rules}, p.furthestBehind(stored, head.Seq), func(done, total int64) { p.Progress(Tables, done, total) })
 	if err != nil {
 		return err
 	}
@@ -43,33 +44,23 @@ func (p *verifier) compareTables(ctx context.Context, tx *sql.Tx, state *asof.St
 	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events").Scan(&seq); err != nil {
 		return err
 	}
-	if seq > state.Until() {
-		if err := state.Move(ctx, seq); err != nil {
-			return err
-		}
-		if err := state.Fold.Run(ctx, p.Log, seq, nil); err != nil {
-			return err
-		}
-	}
 	stored, err := projections.List(ctx, tx)
 	if err != nil {
 		return err
 	}
-	defs := p.comparable(stored, seq, out)
-	counts, err := compare.Tables(ctx, state, snapshot{tx}, defs, func(c compare.Change) error {
-		row := c
-		row.Columns = slices.Clone(c.Columns)
-		if out.Found < MaxFindings {
-			out.find(Finding{What: describeRow(&row), Row: &row})
-		} else {
-			out.Found++
+	places := p.comparable(stored, seq, out)
+	var counts []compare.Count
+	for _, at := range slices.SortedFunc(slices.Values(places), func(a, b place) int { return cmp.Compare(a.seq, b.seq) }) {
+		if err := p.foldTo(ctx, state, at.seq); err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		found, err := compare.Tables(ctx, state, snapshot{tx}, []projections.Definition{at.Definition}, out.differs)
+		if err != nil {
+			return err
+		}
+		counts = append(counts, found...)
 	}
-	out.Counts = map[string]int64{"seq": seq, "projections": int64(len(defs)), "tables": int64(len(counts)), "rows": 0}
+	out.Counts = map[string]int64{"seq": seq, "projections": int64(len(places)), "tables": int64(len(counts)), "rows": 0}
 	for i := range counts {
 		out.Counts["rows"] += counts[i].Rows
 		if counts[i].Differs() {
@@ -78,15 +69,50 @@ func (p *verifier) compareTables(ctx context.Context, tx *sql.Tx, state *asof.St
 	}
 	if out.Found > 0 {
 		out.sumUpTables()
-	} else if len(defs) == 0 {
+	} else if len(places) == 0 {
 		return &SkipError{strings.Join(out.Notes, "; ")}
 	}
 	return nil
 }
 
-// comparable lists the projections whose tables must equal a rebuild. The tables of a parked one do not: that is a
-// fault.
-func (p *verifier) comparable(stored []projections.Status, seq int64, out *Outcome) (defs []projections.Definition) {
+func (p *verifier) foldTo(ctx context.Context, state *asof.State, seq int64) error {
+	if seq <= state.Until() {
+		return nil
+	}
+	if err := state.Move(ctx, seq); err != nil {
+		return err
+	}
+	return state.Fold.Run(ctx, p.Log, seq, nil)
+}
+
+// differs records a row that is not as the log says.
+func (o *Outcome) differs(c compare.Change) error {
+	if o.Found >= MaxFindings {
+		o.Found++
+		return nil
+	}
+	c.Columns = slices.Clone(c.Columns)
+	o.find(Finding{What: describeRow(&c), Row: &c})
+	return nil
+}
+
+// place is a projection whose tables must equal a rebuild, and the event that they reflect the log up to.
+type place struct {
+	projections.Definition
+	seq int64
+}
+
+// furthestBehind is the first event at which tables will be compared: checkpoints only move forward.
+func (p *verifier) furthestBehind(stored []projections.Status, head int64) int64 {
+	for _, at := range p.comparable(stored, head, &Outcome{}) {
+		head = min(head, at.seq)
+	}
+	return head
+}
+
+// comparable lists the projections whose tables must equal a rebuild. Those of a parked one do not: that is a fault.
+// Read models are written after the events, so that they may be a little behind.
+func (p *verifier) comparable(stored []projections.Status, seq int64, out *Outcome) (places []place) {
 	for _, d := range database.Projections(p.Rules) {
 		at := slices.IndexFunc(stored, func(s projections.Status) bool { return s.Name == d.Name })
 		if at < 0 {
@@ -100,13 +126,16 @@ func (p *verifier) comparable(stored []projections.Status, seq int64, out *Outco
 			out.find(Finding{What: fmt.Sprintf("projection %s is parked: it could not apply event %d and stands at %d of %d: %s", d.Name, s.ParkedSeq, s.Seq, seq, s.ParkedError)})
 		case s.State != projections.Live:
 			out.addNote("projection %s is being rebuilt and stands at %d of %d", d.Name, s.Seq, seq)
+		case s.Seq < seq && s.Kind == projections.ReadModel:
+			out.addNote("projection %s stands at %d of %d and was verified there: the server that writes it is busy, or ended before it had; openclawd serve folds the rest", d.Name, s.Seq, seq)
+			places = append(places, place{d, s.Seq})
 		case s.Seq != seq:
 			out.find(Finding{What: fmt.Sprintf("projection %s is live and stands at %d, the log ends at %d", d.Name, s.Seq, seq)})
 		default:
-			defs = append(defs, d)
+			places = append(places, place{d, seq})
 		}
 	}
-	return defs
+	return places
 }
 
 func (o *Outcome) sumUpTables() {

@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/maintenance/verify"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/projectiontest"
 )
 
 // newLog is an empty log with live tables.
@@ -89,6 +90,53 @@ func TestTablesOfALogThatGrowsAreProved(t *testing.T) {
 	}
 	if states[verify.Chain] != verify.OK || states[verify.Tables] != verify.OK || states[verify.Mirror] != verify.Skipped {
 		t.Errorf("parts %v, want chain and tables verified and the mirror left out", states)
+	}
+}
+
+// Read models that a killed server has left behind are compared where they stand.
+//
+// Promise: verify
+func TestTablesLeftBehindAreProvedWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	log := newLog(t)
+	says(t, log, "agent/eden", coordination.TypeA2ASend, eventstore.ActorAgent, message("before"))
+	if _, err := projections.Start(t.Context(), projectiontest.Unwritten{DB: log}, database.Projections(coordination.RulesV2),
+		projections.Options{Rules: coordination.RulesV2, Now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		says(t, log, "agent/eden", coordination.TypeA2ASend, eventstore.ActorAgent, message("never written"))
+	}
+	beside, err := database.OpenToRead(t.Context(), log.Path(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	o := verify.Options{Log: beside, Rules: coordination.RulesV2, Now: time.Now, Only: []verify.Part{verify.Chain, verify.Tables}}
+	report, err := verify.Run(t.Context(), o)
+	if err != nil || !report.OK {
+		t.Fatalf("of tables that are behind: %v, %+v", err, report.Parts)
+	}
+	if out := report.Parts[2]; out.Counts["projections"] != int64(len(database.Projections(coordination.RulesV2))) || len(out.Notes) != 2 {
+		t.Errorf("%+v", out)
+	}
+	change(t, log.Path(), "DELETE FROM event_index")
+	var refuted *verify.RefutedError
+	if _, err := verify.Run(t.Context(), o); !errors.As(err, &refuted) || refuted.Code() != "tables_differ" {
+		t.Errorf("of tables that lack a row: %v", err)
+	}
+}
+
+// change changes a file as another program would.
+func change(t *testing.T, path, statement string) {
+	t.Helper()
+	file, err := sqlite.OpenPlain(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -12,6 +12,9 @@ const selectLastActivity = "SELECT last_time FROM work_sessions WHERE name = ?"
 // going to append. It is as of the last commit at least: events appended by the same transaction may not be included
 // yet.
 func LastActivity(tx eventstore.Tx, workSessionID string) (ms int64, found bool, err error) {
+	if err := eventstore.CatchUp(tx); err != nil {
+		return 0, false, err
+	}
 	return projections.ReadOne(tx, "read last activity of a work session", selectLastActivity, []any{coordination.TrimJS(workSessionID)},
 		func(r eventstore.Row) int64 { return int64(projections.ClampTime(r.Float(0))) })
 }

@@ -137,6 +137,11 @@ func (p *Player) View(ctx context.Context, read func(*sql.Tx) error) error {
 	return p.state.View(ctx, read)
 }
 
+// ViewMarked implements monitor.Store.
+func (p *Player) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark) error) error {
+	return p.View(ctx, func(tx *sql.Tx) error { return read(tx, p.Mark()) })
+}
+
 // EventsIn implements monitor.Store. It includes payloads from archives.
 func (p *Player) EventsIn(ctx context.Context, tx *sql.Tx, seqs []int64) ([]eventstore.Event, error) {
 	return p.opts.Log.EventsIn(ctx, tx, seqs)
