@@ -240,6 +240,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/replay/step?at=1", 409},
 		{"/api/replay/point?at=1", 409},
 		{"/ws", 404},
+		{"/debug/pprof/goroutine", 200},
+		{"/debug/pprof/goroutine?seconds=61", 400},
+		{"/debug/pprof/nothing", 404},
 	} {
 		asked[contract.check(t, http.MethodGet, c.path, c.status)] = true
 	}

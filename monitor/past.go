@@ -64,7 +64,7 @@ const (
 // onlyNow returns why a path has no answer as of an event; "" if it has one.
 func onlyNow(path string) (why string) {
 	switch path {
-	case "/api/health", "/api/status", "/healthz", "/readyz", "/metrics":
+	case "/api/health", "/api/status", "/healthz", "/readyz", "/metrics", profilesPath + "*":
 		return "it reports the program's state, which is not in the log"
 	case milestonesPath, milestonesPath + "/*":
 		return "milestones belong to Task-Hub"

@@ -47,7 +47,7 @@ func (s *Server) checkReading(r *http.Request) *problem {
 
 // isOpen reports whether a path needs no token for reading.
 func isOpen(path string) bool {
-	return path != livePath && path != "/api" && !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, livePath+"/")
+	return path != livePath && !strings.HasPrefix(path, profilesPath) && path != "/api" && !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, livePath+"/")
 }
 
 // isToken compares digests, so that timing reveals neither the token nor its length. An unset token equals nothing.

@@ -62,7 +62,7 @@ type Options struct {
 	Search *search.Index // nil: no search
 
 	SQL        SQL           // nil, or no AdminToken: SQL is off
-	AdminToken config.Secret // required for SQL
+	AdminToken config.Secret // required for SQL, and for profiles where it is set
 
 	// Limits per answer. Zero means the default.
 	MaxWait   time.Duration // limits waiting for min_seq, waiting for memory, and a search
@@ -135,6 +135,7 @@ type Server struct {
 
 	backupJobs *backupJobs
 	checking   checking
+	profiling  sync.Mutex // held while a profile that covers a time is taken
 
 	kept     keptAnswers
 	rendered renderings
@@ -268,6 +269,7 @@ func (s *Server) routes() []endpoint {
 		{"", replayStepPath, "GET /api/replay/step", s.replayStep},
 		{"", replayPointPath, "GET /api/replay/point", s.replayPoint},
 		{"", livePath, "GET /ws", s.live},
+		{"", profilesPath + "*", "GET /debug/pprof/:name", s.asProfiler(s.showProfile)},
 	}
 }
 

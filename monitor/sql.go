@@ -36,7 +36,7 @@ type SQLQuestion struct {
 	Named map[string]any
 }
 
-// AdminTokenVariable is the environment variable that enables SQL.
+// AdminTokenVariable is the environment variable that enables SQL, and profiles for other machines.
 const AdminTokenVariable = "OPENCLAWD_ADMIN_TOKEN"
 
 // Limits of the number of rows.
@@ -102,7 +102,7 @@ func (s *Server) checkAdmin(r *http.Request) *problem {
 		return grant.checkAdmin(r)
 	}
 	if on && isBearer(r, s.opts.AdminToken.Reveal()) {
-		if refused := s.checkSite(r); refused != nil {
+		if refused := s.checkSite(r, "send SQL"); refused != nil {
 			return refused
 		}
 		return checkBody(r)
@@ -117,6 +117,10 @@ func (s *Server) checkAdmin(r *http.Request) *problem {
 		return &problem{Status: http.StatusNotFound, Code: "sql_off", Message: "SQL is off",
 			Hint: "set " + AdminTokenVariable + " where the server starts, and show it as Authorization: Bearer"}
 	}
+	return adminRequired()
+}
+
+func adminRequired() *problem {
 	return unauthorized("Authorization", "send the token of "+AdminTokenVariable+" as Authorization: Bearer")
 }
 
@@ -127,14 +131,15 @@ func isBearer(r *http.Request, token string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-func (s *Server) checkSite(r *http.Request) *problem {
+// checkSite refuses pages of other sites to do something.
+func (s *Server) checkSite(r *http.Request, what string) *problem {
 	origins := r.Header.Values("Origin")
 	known := len(origins) == 1 && (isSame(origins[0], r) || s.shares(origins[0]))
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case len(origins) > 0 && !known:
-		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not send SQL", origins[0]))
+		return crossOrigin("Origin", fmt.Sprintf("a page of %.100q may not %s", origins[0], what))
 	case !known && site != "" && site != "none" && site != "same-origin":
-		return crossOrigin("Sec-Fetch-Site", fmt.Sprintf("a page of another site (%.20q) may not send SQL", site))
+		return crossOrigin("Sec-Fetch-Site", fmt.Sprintf("a page of another site (%.20q) may not %s", site, what))
 	}
 	return nil
 }

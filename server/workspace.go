@@ -138,7 +138,11 @@ func (w *workspaces) watch(ctx context.Context, place string) (forget context.Ca
 	ctx, forget = context.WithCancel(ctx)
 	w.places[place] = forget
 	path, changed := w.watchedPath(place), make(chan struct{}, 1)
-	w.watcher.Path(path, changed)
+	if place == "" { // what it wakes polls all the others
+		w.watcher.Path(path, changed)
+	} else {
+		w.watcher.PathRarely(path, changed)
+	}
 	w.waiting.Go(func() {
 		defer w.watcher.Forget(path, changed)
 		for {

@@ -54,6 +54,8 @@ type Options struct {
 	LockWait time.Duration // wait for another process that holds the write lock; default 5 s
 	MaxPages int64         // refuse to grow past this many 4 KiB pages; 0: no limit
 	Payloads Payloads      // restores payloads that were moved out of the file; nil: blank ones are shown as redacted
+
+	cache int // KiB of pages that a connection for reading keeps; default 4,000
 }
 
 // DB is an open log. It implements eventstore.Store and eventstore.Restorer.
@@ -122,6 +124,9 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	}
 	if opts.Durability == "" {
 		opts.Durability = DurabilityFull
+	}
+	if opts.cache == 0 {
+		opts.cache = readerCache
 	}
 	path, err := resolve(opts.Path)
 	if err != nil {
@@ -204,13 +209,19 @@ func (db *DB) open(ctx context.Context) error {
 	return db.leaveTrace(db.writer.head.get().Seq)
 }
 
+// readerCache is the size of the page cache of a connection for reading, in KiB. It takes twice as much memory: a page
+// with what SQLite knows about it has a little more than 4 KiB, and the driver's allocator rounds up to powers of two.
+const readerCache = 4_000
+
+func cacheSize(kib int) string { return fmt.Sprintf("cache_size(-%d)", kib) }
+
 func (db *DB) openReaders() error {
 	connector, err := sqlite3.NewConnector(db.readURL(url.Values{
 		"_query_only":   {"1"},
 		"_busy_timeout": {"5000"},
 		"_dqs":          {"0"},
 		"_defensive":    {"1"},
-		"_pragma":       {"temp_store(MEMORY)", "cache_size(-4000)", "trusted_schema(0)"},
+		"_pragma":       {"temp_store(MEMORY)", cacheSize(db.opts.cache), "trusted_schema(0)"},
 	}))
 	if err != nil {
 		return db.translate("open", err)

@@ -40,6 +40,17 @@ type ScratchOptions struct {
 	// Base is the tables to start from: a state of a scratch of this log, of the newest schema. nil: empty tables. It may
 	// be closed afterwards. Not Whole.
 	Base *pages.Image
+	// Frugal keeps small caches of pages: for tables that are made in the background, where time does not matter.
+	Frugal bool
+}
+
+// Sizes of page caches in KiB: of the tables that are written, of the log attached to them, and of a connection that
+// reads the log.
+func (o *ScratchOptions) caches() (tables, attached, log int) {
+	if o.Frugal {
+		return 1_000, 500, 250
+	}
+	return 8_000, 4_000, readerCache
 }
 
 // Scratch is a file with the tables as of an event of a log. It has one writer and many readers, is not synced, and is
@@ -103,7 +114,8 @@ func CreateScratch(ctx context.Context, opts ScratchOptions) (*Scratch, error) {
 
 // openUntil opens the log. It refuses a file that is not a log, and an end beyond its last event.
 func openUntil(ctx context.Context, opts ScratchOptions) (*DB, error) {
-	log, err := Open(ctx, Options{Path: opts.Log, ReadOnly: true, OlderSchema: true, Payloads: opts.Payloads})
+	_, _, cache := opts.caches()
+	log, err := Open(ctx, Options{Path: opts.Log, ReadOnly: true, OlderSchema: true, Payloads: opts.Payloads, cache: cache})
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +177,10 @@ func (s *Scratch) open(ctx context.Context) error {
 	if err := s.makeTables(ctx); err != nil {
 		return err
 	}
+	cache, _, _ := s.opts.caches()
 	query := url.Values{
 		"_synchronous": {"OFF"}, "_busy_timeout": {"5000"}, "_fk": {"1"}, "_dqs": {"0"},
-		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", "cache_size(-8000)", "recursive_triggers(1)"},
+		"_pragma": {"temp_store(MEMORY)", "trusted_schema(0)", cacheSize(cache), "recursive_triggers(1)"},
 	}
 	if s.building == nil {
 		query.Set("_journal_mode", "WAL")
@@ -218,10 +231,11 @@ func (s *Scratch) attach(ctx context.Context, conn execer, bound string) error {
 	if _, err := conn.ExecContext(ctx, "ATTACH ? AS "+ScratchLog, []driver.NamedValue{{Ordinal: 1, Value: s.log.readURL(settings)}}); err != nil {
 		return fmt.Errorf("attach %s: %w", s.opts.Log, err)
 	}
+	_, cache, _ := s.opts.caches()
 	for _, ddl := range append([]string{
 		"CREATE TEMP VIEW events AS SELECT * FROM " + ScratchLog + ".events" + strings.ReplaceAll(bound, "?", "seq"),
 		"CREATE TEMP VIEW streams AS SELECT * FROM " + ScratchLog + ".streams" + strings.ReplaceAll(bound, "?", "id"),
-		"PRAGMA " + ScratchLog + ".cache_size = -4000",
+		fmt.Sprintf("PRAGMA %s.cache_size = -%d", ScratchLog, cache),
 	}, s.views...) {
 		if _, err := conn.ExecContext(ctx, ddl, nil); err != nil {
 			return fmt.Errorf("%.40s: %w", ddl, err)
@@ -435,6 +449,9 @@ func objects(ctx context.Context, pool *sql.DB, query string) (list []object, er
 	}
 	return list, rows.Err()
 }
+
+// Log reads the whole log, also after Until, on connections of the scratch. It is closed with the scratch.
+func (s *Scratch) Log() eventstore.Reader { return s.log }
 
 // Update runs job in one transaction of the file, and commits it if job returns nil. Updates are serialised. Under the
 // names of events and streams, job reads the log's file, also after Until.

@@ -590,3 +590,34 @@ func TestScratchOfALogThatIsWrittenTo(t *testing.T) {
 	<-done
 	verify(t, log, 350)
 }
+
+// What is made in the background takes a fraction of the memory: caches of pages were most of what it cost a server.
+func TestFrugalScratchKeepsFewPages(t *testing.T) {
+	t.Parallel()
+	log := openNew(t)
+	first := mustAppend(t, log, send(0))
+	kib := func(frugal bool) (sum int64) {
+		s := scratchAt(t, sqlite.ScratchOptions{Path: filepath.Join(t.TempDir(), "scratch.db"), Log: log.Path(), Frugal: frugal})
+		if events, err := s.Log().Read(t.Context(), 0, 10); err != nil || len(events) != 1 {
+			t.Errorf("the log up to event %d, after the end of the scratch, has %d events: %v", first.Seq, len(events), err)
+		}
+		err := s.Update(t.Context(), func(tx eventstore.Tx) error {
+			for _, schema := range []string{"main", sqlite.ScratchLog} {
+				if err := tx.Query("PRAGMA "+schema+".cache_size", nil, func(r eventstore.Row) error {
+					sum -= r.Int(0) // negative: in KiB
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	if usual, frugal := kib(false), kib(true); frugal <= 0 || frugal*4 > usual {
+		t.Errorf("%d KiB of pages, and %d when it is frugal", usual, frugal)
+	}
+}

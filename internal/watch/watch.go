@@ -1,5 +1,5 @@
 // Package watch signals when files may have changed: at once where the operating system reports it, and by polling
-// in any case, because network and container mounts report nothing.
+// in any case, because network and container mounts report nothing, and nothing reports what a link leads to.
 package watch
 
 import (
@@ -26,9 +26,11 @@ type Watcher struct {
 	logger   *slog.Logger
 	system   *fsnotify.Watcher // nil if the system cannot report changes
 
-	mu     sync.Mutex
-	asked  map[string][]chan<- struct{} // by cleaned absolute path
-	placed map[string]bool              // directories and files that the system watches for us
+	mu      sync.Mutex
+	asked   map[string][]chan<- struct{} // by cleaned absolute path
+	placed  map[string]bool              // directories and files that the system watches for us
+	patient map[string]bool              // paths that only PathRarely was called for; true while the system reports their changes
+	polls   int
 }
 
 // New returns a Watcher that polls at least once per interval while Run runs; 0 means DefaultInterval.
@@ -36,7 +38,7 @@ func New(interval time.Duration, logger *slog.Logger) *Watcher {
 	if interval == 0 {
 		interval = DefaultInterval
 	}
-	w := &Watcher{interval: interval, logger: logger, asked: map[string][]chan<- struct{}{}, placed: map[string]bool{}}
+	w := &Watcher{interval: interval, logger: logger, asked: map[string][]chan<- struct{}{}, placed: map[string]bool{}, patient: map[string]bool{}}
 	var err error
 	if w.system, err = fsnotify.NewWatcher(); err != nil {
 		logger.Warn("the system does not report file changes; polling instead", "every", interval, "err", err)
@@ -51,6 +53,23 @@ func (w *Watcher) Path(path string, changed chan<- struct{}) {
 	path = absolute(path)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	delete(w.patient, path)
+	w.asked[path] = append(w.asked[path], changed)
+	w.place(path)
+}
+
+// rarely is how many intervals pass between two polls of a path that the system reports.
+const rarely = 10
+
+// PathRarely is Path for one of many paths: where the system reports all changes, as it does on local file systems,
+// the path is polled every tenth time only.
+func (w *Watcher) PathRarely(path string, changed chan<- struct{}) {
+	path = absolute(path)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.asked[path]) == 0 {
+		w.patient[path] = false
+	}
 	w.asked[path] = append(w.asked[path], changed)
 	w.place(path)
 }
@@ -68,6 +87,7 @@ func (w *Watcher) Forget(path string, changed chan<- struct{}) {
 	}
 	if w.asked[path] = kept; len(kept) == 0 {
 		delete(w.asked, path)
+		delete(w.patient, path)
 	}
 }
 
@@ -88,7 +108,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-look.C:
-			w.wakeAll()
+			w.poll()
 		case e, open := <-events:
 			if !open {
 				events = nil
@@ -108,10 +128,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // place asks the system to report changes of path: of the directory there, and of the nearest one above it. What
 // appears meanwhile would not be reported, hence the second check.
-func (w *Watcher) place(path string) {
+func (w *Watcher) place(asked string) {
 	if w.system == nil {
 		return
 	}
+	path := asked
 	for before := ""; ; {
 		if isDir(path) {
 			w.add(path)
@@ -121,12 +142,18 @@ func (w *Watcher) place(path string) {
 			above = filepath.Dir(above)
 		}
 		if above == before {
+			if _, is := w.patient[asked]; is {
+				w.patient[asked] = w.reports(above) && (!isDir(path) || w.reports(path))
+			}
 			return
 		}
 		w.add(above)
 		before = above
 	}
 }
+
+// reports returns whether the system reports all changes in a directory.
+func (w *Watcher) reports(dir string) bool { return w.placed[dir] && isLocal(dir) }
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)
@@ -143,6 +170,22 @@ func (w *Watcher) add(dir string) {
 		w.placed[dir] = true
 	case !errors.Is(err, fs.ErrNotExist):
 		w.logger.Debug("the system does not report changes below this directory; polling it", "dir", dir, "err", err)
+	}
+}
+
+// poll wakes everyone, but those who wait for what the system reports only every tenth time.
+func (w *Watcher) poll() {
+	if w.polls++; w.polls%rarely == 0 {
+		w.wakeAll()
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for path, list := range w.asked {
+		if !w.patient[path] {
+			w.place(path)
+			send(list)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type answer struct {
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
 		"GET /api/discord/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
-		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws"}
+		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws", "GET /debug/pprof/:name"}
 }
 
 func queries(path string) []string {

@@ -28,11 +28,12 @@ const (
 // Turns of a fold, in events: of a requested state, and of those made in the background.
 const (
 	turnOf       = 2_000
-	backgroundOf = 500
+	backgroundOf = 250
 )
 
-// rowsOf is how many events the fold in the background keeps rows of in memory. It hurries less than a request, and should not double the memory of a server.
-const rowsOf = 2_500
+// rowsOf is how many events the fold in the background keeps rows of in memory. It hurries less than a request, and should not double the
+// memory of a server.
+const rowsOf = 1_000
 
 // passedMost is the number of states on the way that are remembered: each has a file open.
 const passedMost = 100
@@ -123,7 +124,7 @@ func (b *builder) buildFrom(ctx context.Context, until, upTo int64, tell func(do
 	}
 	from, base, keeps := b.below(until, upTo)
 	onBase := base != nil
-	s, fold, err := b.start(ctx, until, base)
+	s, fold, err := b.start(ctx, until, base, false)
 	if err != nil {
 		if onBase {
 			err = &baseError{from, err}
@@ -182,12 +183,12 @@ func (b *builder) buildFrom(ctx context.Context, until, upTo int64, tell func(do
 }
 
 // start opens tables for folding on from a state, which it closes; nil: from the first event.
-func (b *builder) start(ctx context.Context, until int64, base *pages.Image) (*sqlite.Scratch, *projections.Fold, error) {
+func (b *builder) start(ctx context.Context, until int64, base *pages.Image, frugal bool) (*sqlite.Scratch, *projections.Fold, error) {
 	if base != nil {
 		defer base.Close() // the scratch has its own use of the layers
 	}
 	s, err := sqlite.CreateScratch(ctx, sqlite.ScratchOptions{
-		Log: b.opts.Log.Path(), Until: until, Payloads: b.opts.Log.Payloads(), Pages: b.dir, Base: base,
+		Log: b.opts.Log.Path(), Until: until, Payloads: b.opts.Log.Payloads(), Pages: b.dir, Base: base, Frugal: frugal,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -339,7 +340,7 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 	}
 	from, base := b.stateStore.at(b.stateStore.last())
 	onBase := base != nil
-	s, fold, err := b.start(ctx, due, base)
+	s, fold, err := b.start(ctx, due, base, true)
 	if err != nil {
 		if onBase {
 			err = &baseError{from, err}
@@ -353,7 +354,7 @@ func (b *builder) extendOn(ctx context.Context, check func() error, rest func(co
 			return err
 		}
 		worked := time.Now()
-		err := fold.Advance(ctx, b.opts.Log, due, backgroundOf, func() error {
+		err := fold.Advance(ctx, s.Log(), due, backgroundOf, func() error {
 			if fold.Seq()-forgotten >= rowsOf {
 				fold.Forget()
 				forgotten = fold.Seq()

@@ -233,7 +233,7 @@ func (c *Cache[V]) Continue(ctx context.Context, s *State) (*State, error) {
 	if err := c.checkSpace(); err != nil {
 		return nil, err
 	}
-	scratch, fold, err := builder.start(ctx, s.Until(), s.Image().Clone())
+	scratch, fold, err := builder.start(ctx, s.Until(), s.Image().Clone(), false)
 	if err != nil {
 		return nil, fmt.Errorf("continue from the state at event %d: %w", s.Until(), err)
 	}
