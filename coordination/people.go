@@ -44,6 +44,37 @@ func Said(r *Record) string {
 	return words
 }
 
+// Prompt is what openclawd asks in the name of an agent.
+type Prompt string
+
+const (
+	PromptUnblock     Prompt = "unblock"      // of an agent: to unblock the task of another one
+	PromptUnblockLast Prompt = "unblock_last" // likewise, for the last time
+	PromptEscalation  Prompt = "escalation"   // of a lead: to decide what becomes of a task
+	PromptOther       Prompt = "other"
+)
+
+// PromptOf returns what a text that begins with the tag of a prompt asks, "" if an agent or a person wrote it.
+func PromptOf(text string) Prompt {
+	if !isPrompt(text) {
+		return ""
+	}
+	text = TrimJS(text[len(relayTag.FindString(text)):])
+	for _, known := range [...]struct {
+		begin  string
+		prompt Prompt
+	}{
+		{"[Unblock request ", PromptUnblock},
+		{"[ESCALATION] Agent ", PromptUnblockLast},
+		{"[ESCALATION] ", PromptEscalation},
+	} {
+		if strings.HasPrefix(text, known.begin) {
+			return known.prompt
+		}
+	}
+	return PromptOther
+}
+
 // isPrompt reports whether a text begins with the tag of a prompt.
 func isPrompt(text string) bool {
 	const longest = 256 // bytes of a relay tag, blanks and a prompt's tag

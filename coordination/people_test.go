@@ -34,6 +34,24 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+func TestPromptOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Prompt{
+		"[Unblock request 1 of 3] Agent eden cannot go on with a task, and you can help.": PromptUnblock,
+		"[eden]: [Unblock request 2 of 3] Agent eden cannot go on":                        PromptUnblock,
+		"[ESCALATION] Agent eden still waits for you":                                     PromptUnblockLast,
+		"[ESCALATION] Task task_1 of agent eden stays blocked":                            PromptEscalation,
+		"[Restart] You have open tasks":                                                   PromptOther,
+		"배포해 주세요":                                                                         "",
+		"see [Unblock request 1 of 3]":                                                    "",
+		"":                                                                                "",
+	} {
+		if got := PromptOf(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestForPeople(t *testing.T) {
 	t.Parallel()
 

@@ -215,11 +215,26 @@ type oneEvent struct {
 	}
 	IsError bool
 	Error   string
-	Causes  []struct {
+
+	TaskTitle, WorkSessionTitle string
+
+	Causes []struct {
 		Seq       int64
 		Type, How string
 	}
 	Effects []struct{ Seq int64 }
+}
+
+// The task and the work session of an event have titles, for readers who do not know their ids.
+func TestOneEventNamesItsTaskAndWorkSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	seq := b.appending(t, "task.started", `{"taskId":"task_1","workSessionId":"ws_new","title":"배포 서버 점검","description":"배포 서버 점검","eventRole":"orchestration.task"}`)
+	path := fmt.Sprintf("/api/events/%d", seq)
+	newContract(t, b).check(t, http.MethodGet, path, http.StatusOK)
+	if one := get[oneEvent](t, b, path, http.StatusOK); one.WorkSessionTitle != "배포 서버 점검" {
+		t.Errorf("%+v", one)
+	}
 }
 
 // One event comes as in the list, with what led to it and what followed.

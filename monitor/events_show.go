@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/causality"
+	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
@@ -20,11 +22,15 @@ const eventsPath = "/api/events"
 
 // shownEvent answers GET /api/events/{seq}.
 type shownEvent struct {
-	Event   json.RawMessage  `json:"event"` // as in GET /api/events
-	Stored  storedEvent      `json:"stored"`
-	IsError bool             `json:"isError"`
-	Error   string           `json:"error,omitempty"` // the failure that the event reports, if it has words for it
-	Causes  []causality.Link `json:"causes"`          // the direct cause first, the root cause last
+	Event   json.RawMessage `json:"event"` // as in GET /api/events
+	Stored  storedEvent     `json:"stored"`
+	IsError bool            `json:"isError"`
+	Error   string          `json:"error,omitempty"` // the failure that the event reports, if it has words for it
+
+	TaskTitle        string `json:"taskTitle,omitempty"`        // of the task that the event names, as it is now
+	WorkSessionTitle string `json:"workSessionTitle,omitempty"` // of its work session, likewise
+
+	Causes  []causality.Link `json:"causes"` // the direct cause first, the root cause last
 	Effects []causality.Link `json:"effects"`
 	AsOfSeq int64            `json:"asOfSeq"`
 }
@@ -71,6 +77,9 @@ func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
 	if a.IsError = failed; failed {
 		a.Error = coordination.ForPeople(coordination.Mask(why), v.roster).Text
 	}
+	if err := v.nameSubjects(ctx, a, &record); err != nil {
+		return nil, err
+	}
 	causes, err := causality.Causes(ctx, v.tx, v.Store, e)
 	if err != nil {
 		return nil, err
@@ -78,6 +87,19 @@ func (v *view) showEvent(ctx context.Context, seq int64) (*shownEvent, error) {
 	effects, err := causality.Effects(ctx, v.tx, e)
 	a.Causes, a.Effects = listOf(causes), listOf(effects)
 	return a, err
+}
+
+// nameSubjects adds the titles of the task and the work session of an event.
+func (v *view) nameSubjects(ctx context.Context, a *shownEvent, r *coordination.Record) error {
+	if r.TaskID != "" {
+		a.TaskTitle = v.titleOf(r.TaskID)
+	}
+	if r.WorkSessionID == "" {
+		return nil
+	}
+	title, task, err := conversations.Title(ctx, v.tx, r.WorkSessionID)
+	a.WorkSessionTitle = cmp.Or(coordination.TaskTitle(task, v.roster), title)
+	return err
 }
 
 func missingEvent(seq, end int64) *problem {

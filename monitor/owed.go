@@ -43,8 +43,14 @@ func (s *Server) listOwed(c echo.Context) error {
 		if err != nil {
 			return nil, err
 		}
+		if err := v.readTitles(ctx, tasksOf(found.Items)); err != nil {
+			return nil, err
+		}
 		for i := range found.Items {
 			item := &found.Items[i]
+			if item.Refs.Task != "" {
+				item.TaskTitle = v.titleOf(item.Refs.Task)
+			}
 			item.Text = coordination.LineForPeople(v.wording().Text(coordination.Mask(item.Text)), v.roster, maxOwedText)
 			if r := &item.Refs; r.PlaceID != "" {
 				r.Link = linkOf(r.GuildID, r.PlaceID, r.MessageID)
@@ -53,6 +59,15 @@ func (s *Server) listOwed(c echo.Context) error {
 		return owedAnswer{Owed: found.Items, Count: len(found.Items), Total: found.Total, Overdue: found.Overdue, Cancelable: v.Flows != nil,
 			AsOfSeq: v.asOf}, nil
 	})
+}
+
+func tasksOf(items []owed.Item) (ids []string) {
+	for i := range items {
+		if id := items[i].Refs.Task; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // reminders says when unanswered requests are followed up; nil: unknown.

@@ -108,6 +108,27 @@ func TestOwedListsWhoOwesAnswers(t *testing.T) {
 	}
 }
 
+// What openclawd asks in the name of an agent comes as a code, with the title of the task; what agents ask does not.
+func TestOwedTellsPromptsFromWordsOfAgents(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t)
+	b.ownTasks(t)
+	for id, text := range map[string]string{"asked": "[Unblock request 1 of 3] Agent eden cannot go on with a task, and you can help.", "own": "로그 좀 봐줄래요?"} {
+		b.flowed(t, id, "eden", coordination.TypeA2AJobCreated, coordination.A2AJobCreated{
+			Context: coordination.Context{ConversationID: "c_" + id, WorkSessionID: "ws_1", TaskID: "task_a", EventRole: coordination.RoleOrchestration},
+			JobID:   id, Kind: "send", FromAgent: "eden", ToAgent: "seum", Phase: "waiting", RequesterSessionKey: "agent:eden:main",
+			TargetSessionKey: "agent:seum:a2a:c_" + id, Message: text, EffectiveTurns: 1})
+	}
+	newContract(t, b).check(t, http.MethodGet, "/api/owed", http.StatusOK)
+	got := map[string][2]string{}
+	for _, item := range get[owedPage](t, b, "/api/owed", http.StatusOK).Owed {
+		got[item.ID] = [2]string{string(item.Prompt), item.TaskTitle}
+	}
+	if diff := cmp.Diff(map[string][2]string{"asked": {"unblock", "로그인 구현"}, "own": {"", "로그인 구현"}}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // What has ended is listed, and cut, by when it ended: what began first and ended last comes first.
 func TestOwedListsWhatEndedLastFirst(t *testing.T) {
 	t.Parallel()

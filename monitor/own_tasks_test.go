@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -296,7 +297,8 @@ func TestATaskOfAnyAgentIsShown(t *testing.T) {
 	for _, id := range []string{"task_a", "task_c", "task_h", "task_r"} {
 		contract.check(t, http.MethodGet, "/api/tasks/"+id+"?min_seq=12", http.StatusOK)
 	}
-	if a := get[shown](t, b, "/api/tasks/task_a", http.StatusOK).Task; !cmp.Equal(a.Progress, []string{"Task started", "[s1] 하나 ## 끝"}) || !a.Focus || len(a.Steps) != 2 {
+	if a := get[shown](t, b, "/api/tasks/task_a", http.StatusOK).Task; !cmp.Equal(a.Progress, []string{"Task started", "[s1] 하나 ## 끝"}) || !a.Focus || len(a.Steps) != 2 ||
+		!cmp.Equal(a.ProgressLines, []task.Line{{Text: "Task started", Code: task.LineStarted}, {Text: "[s1] 하나 ## 끝"}}) {
 		t.Errorf("%+v", a)
 	}
 	if r := get[shown](t, b, "/api/tasks/task_r", http.StatusOK).Task; !strings.Contains(string(r.Delegations), `"delegationId":"d1"`) || r.DerivedFromSeq != 12 {

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 )
@@ -37,7 +38,9 @@ type TaskAnswer struct {
 	Gone           bool   `json:"gone,omitempty"`
 	DerivedFromSeq int64  `json:"derivedFromSeq"`
 
-	Dependencies []taskDependency `json:"dependencies,omitempty"` // known tasks of dependsOn, in its order; not in the command line's output
+	// Not in the command line's output: the known tasks of dependsOn, in its order; and Progress, with codes.
+	Dependencies  []taskDependency `json:"dependencies,omitempty"`
+	ProgressLines []task.Line      `json:"progressLines,omitempty"`
 }
 
 // taskDependency is a task that another one waits for.
@@ -183,6 +186,7 @@ func (s *Server) showAnyTask(c echo.Context) error {
 		if err := v.nameDependencies(ctx, shown); err != nil {
 			return nil, err
 		}
+		shown[0].ProgressLines = each(shown[0].Progress, func(line *string) task.Line { return task.ReadLine(*line) })
 		return shownTask{shown[0], v.asOf}, nil
 	})
 }

@@ -36,7 +36,16 @@ func newSampleHome(now time.Time) (*sampleHome, error) {
 }
 
 func (h *sampleHome) fill(shift time.Duration) error {
-	return fs.WalkDir(sample.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+	awaiting, err := fs.Sub(sample.Awaiting, "awaiting")
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.add(sample.Files, shift), h.add(awaiting, shift))
+}
+
+// add writes files.
+func (h *sampleHome) add(files fs.FS, shift time.Duration) error {
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -44,7 +53,7 @@ func (h *sampleHome) fill(shift time.Duration) error {
 		if entry.IsDir() {
 			return os.MkdirAll(target, 0o700)
 		}
-		text, err := fs.ReadFile(sample.Files, name)
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}

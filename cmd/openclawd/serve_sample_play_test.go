@@ -235,6 +235,15 @@ func TestSampleFinishesItsTasksByItself(t *testing.T) {
 			t.Errorf("%s is completed %d times, want once", id, n)
 		}
 	}
+	var waiting struct {
+		Approvals []struct {
+			ID, Kind, TaskID string
+			StepsCount       int
+		}
+	}
+	if s.get(t, "/api/approvals", &waiting); len(waiting.Approvals) != 1 || waiting.Approvals[0].Kind != "task" || waiting.Approvals[0].TaskID != "task_m1" || waiting.Approvals[0].StepsCount != 2 {
+		t.Errorf("%+v waits for approval, want a task that a visitor can approve", waiting)
+	}
 	s.asksNoHub(t)
 	s.wantReadable(t)
 	if asked, resumed := count(all, coordination.TypeUnblockRequested, ""), count(all, coordination.TypeTaskResumed, "task_bb22"); asked != 1 || resumed != 1 {

@@ -1,6 +1,7 @@
 package owed
 
 import (
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/a2a"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/response"
@@ -18,6 +19,9 @@ type Item struct {
 	To      string `json:"to"`   // the agent that is to answer
 	Text    string `json:"text"` // the beginning of what was asked
 	Subject string `json:"subject,omitempty"`
+
+	Prompt    coordination.Prompt `json:"prompt,omitempty"`    // what openclawd asked in the name of From; "": From asked
+	TaskTitle string              `json:"taskTitle,omitempty"` // of Refs.Task; not set by Read
 
 	State   State  `json:"state"`
 	Overdue bool   `json:"overdue"`
@@ -61,7 +65,7 @@ func orNil(n int64) *int64 {
 
 // ofFlow is a flow as an item; sentAt is when it was delivered, 0 if it was not.
 func ofFlow(r *flows.Row, sentAt int64) Item {
-	i := Item{Kind: Flow, ID: r.JobID, From: r.FromAgent, To: r.ToAgent, Text: r.Preview, Since: r.CreatedAt, DeliveredAt: orNil(sentAt), EndedAt: orNil(r.EndedAt),
+	i := Item{Kind: Flow, ID: r.JobID, From: r.FromAgent, To: r.ToAgent, Text: r.Preview, Prompt: coordination.PromptOf(r.Preview), Since: r.CreatedAt, DeliveredAt: orNil(sentAt), EndedAt: orNil(r.EndedAt),
 		Turn: r.Turn, Turns: r.EffectiveTurns,
 		Refs: Refs{WorkSession: r.WorkSessionID, Thread: conversations.ThreadOf(r.ConversationID), JobID: r.JobID, Task: r.TaskID, RunID: r.RunID, Seq: r.Seq}}
 	switch {

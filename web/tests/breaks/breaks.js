@@ -162,7 +162,11 @@ export const breaks = [
     name: 'language',
     defect: 'two languages on one page',
     edits: [
-      ['pages/conversations/words.ts', "openOnly: { ko: '열림', en: 'Open' }", "openOnly: { ko: '열림', en: '열림' }"],
+      [
+        'pages/conversations/words.ts',
+        "openOnly: { ko: '열린 것만', en: 'Open only' }",
+        "openOnly: { ko: '열림', en: '열림' }",
+      ],
     ],
     test: 'T-D8 .*\\(en\\)',
     because: /열림/,

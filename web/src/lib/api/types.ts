@@ -1918,6 +1918,10 @@ export interface components {
             isError: boolean;
             /** @description The failure, secrets masked; absent if the event has no words for it */
             error?: string;
+            /** @description Title of the task that the event names; absent if it has none */
+            taskTitle?: string;
+            /** @description Title of the event's work session; absent if it has none */
+            workSessionTitle?: string;
             /** @description The direct cause first, the root cause last */
             causes: components["schemas"]["EventLink"][];
             effects: components["schemas"]["EventLink"][];
@@ -2999,6 +3003,11 @@ export interface components {
          * @enum {string}
          */
         OwedState: "sending" | "waiting" | "reminded" | "escalated" | "answered" | "late" | "undelivered" | "no_reply" | "ended" | "replaced";
+        /**
+         * @description Set where openclawd wrote the text in the name of the agent. unblock: the answerer is to unblock the task. unblock_last: likewise, for the last time. escalation: the answerer is to decide what becomes of the task. other: another prompt.
+         * @enum {string}
+         */
+        OwedPrompt: "unblock" | "unblock_last" | "escalation" | "other";
         /** @description Times are in ms since 1970, null if it has not happened or is not planned. */
         OwedItem: {
             kind: components["schemas"]["OwedKind"];
@@ -3010,6 +3019,9 @@ export interface components {
             to: string;
             /** @description Beginning of what was asked */
             text: string;
+            prompt?: components["schemas"]["OwedPrompt"];
+            /** @description Title of the task of refs; absent if it has none */
+            taskTitle?: string;
             /** @description Id of the task or question of a handoff */
             subject?: string;
             state: components["schemas"]["OwedState"];
@@ -3856,6 +3868,8 @@ export interface components {
             delegationSummary?: Record<string, never>;
             /** @description All lines of progress for a single task; empty in a list, see progressCount and lastProgress */
             progress: string[];
+            /** @description The same, with what openclawd wrote as codes; absent in a list */
+            progressLines?: components["schemas"]["TaskLine"][];
             /** @description Agent that owns the task */
             agentId: string;
             /** @description Number of lines of progress */
@@ -3879,6 +3893,28 @@ export interface components {
              */
             derivedFromSeq: number;
         };
+        /** @description Line of progress. Without code an agent or a person wrote it. */
+        TaskLine: {
+            /** @description The line as stored */
+            text: string;
+            code?: components["schemas"]["TaskLineCode"];
+            /** @description Agent or person that decided */
+            by?: string;
+            /** @description Agent that the task was given to */
+            to?: string;
+            /** @description The other agent's task */
+            taskId?: string;
+            /** @description Reason, note or summary */
+            reason?: string;
+            /** @description Text of the step */
+            step?: string;
+            /** @description Ids of the steps that were left */
+            steps?: string[];
+            /** @description Number of steps */
+            count?: number;
+        };
+        /** @enum {string} */
+        TaskLineCode: "started" | "awaits_approval" | "approved" | "rejected" | "backlog_added" | "backlog_picked" | "blocked" | "resumed" | "reassigned" | "cancelled" | "forced" | "stop_guard" | "completed" | "steps_defined" | "steps_reordered" | "step_added" | "step_completed" | "step_skipped" | "step_started";
         /** @description Number of open tasks by status */
         TaskCounts: {
             [key: string]: number;

@@ -4,7 +4,10 @@ import * as codes from './codes';
 import { healthReasons } from './health';
 import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
-import { owedKinds, owedStates } from '../owed/words';
+import { askedOf } from '../owed/asked';
+import { owedKinds, owedPrompts, owedStates, type Owed } from '../owed/words';
+import { lineText } from '../../pages/tasks/progress';
+import { taskLines } from '../../pages/tasks/progress.words';
 import { routingReasons, routingWarnings } from './routing';
 import { configCodes } from '../../pages/settings/words';
 import { locale, type Word } from './index.svelte';
@@ -67,4 +70,31 @@ it.each(Object.entries(dictionaries))('%s has words for each code of the API, an
     expect(en).not.toMatch(/[가-힣]/);
     expect(en).not.toBe('');
   }
+});
+
+it('says in the language of the page what the server wrote into the progress of a task', () => {
+  expect(Object.keys(taskLines).sort()).toEqual(list.TaskLineCode.toSorted());
+  const steps = [{ id: 's2', content: '전략 추가', status: 'pending', order: 2 }] as const;
+  const said = () =>
+    [
+      { text: '[BLOCKED] 키 대기', code: 'blocked', reason: '키 대기' } as const,
+      { text: '[FORCE COMPLETE] Steps left: s2', code: 'forced', steps: ['s2'] } as const,
+      { text: 'Task resumed by 병욱', code: 'resumed', by: '병욱' } as const,
+      { text: 'half of it' },
+    ].map((line) => lineText(line as Parameters<typeof lineText>[0], [...steps]));
+  locale.language = 'ko';
+  expect(said()).toEqual(['막힘: 키 대기', '남은 단계가 있지만 완료함: 전략 추가', '다시 시작됨 · 병욱', 'half of it']);
+  locale.language = 'en';
+  expect(said()).toEqual(['Blocked: 키 대기', 'Completed with steps left: 전략 추가', 'Resumed by 병욱', 'half of it']);
+});
+
+it('says in the language of the page what the server asked in the name of an agent', () => {
+  expect(Object.keys(owedPrompts).sort()).toEqual(list.OwedPrompt.filter((code) => code !== 'other').toSorted());
+  const item = { from: 'eden', text: 'Agent eden cannot go on', prompt: 'unblock', taskTitle: '외부 API 연동' } as Owed;
+  locale.language = 'ko';
+  expect(askedOf(item)).toBe('“외부 API 연동” 작업이 막혀서 풀어 달라는 요청');
+  expect(askedOf({ ...item, taskTitle: undefined })).toBe('eden의 작업이 막혀서 풀어 달라는 요청');
+  expect(askedOf({ ...item, prompt: undefined })).toBe('Agent eden cannot go on');
+  locale.language = 'en';
+  expect(askedOf(item)).toBe('Asks to unblock “외부 API 연동”');
 });

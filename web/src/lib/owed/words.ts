@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client';
-import { dictionary, words, type Word } from '../i18n/index.svelte';
+import { dictionary, words, type Phrase, type Word } from '../i18n/index.svelte';
+import { withParticle } from '../i18n/particles';
 import type { Tone } from '../ui/Badge.svelte';
 
 export type Owed = Schemas['OwedItem'];
@@ -37,7 +38,25 @@ export const owedTones: Record<Schemas['OwedState'], Tone> = {
   replaced: 'quiet',
 };
 
+/** What the server asks of an agent in the name of another, about a task. */
+export const owedPrompts: Record<Exclude<Schemas['OwedPrompt'], 'other'>, Phrase<[task: string]>> = dictionary({
+  unblock: {
+    ko: (task: string) => `${withParticle(task, '이/가')} 막혀서 풀어 달라는 요청`,
+    en: (task: string) => `Asks to unblock ${task}`,
+  },
+  unblock_last: {
+    ko: (task: string) => `${withParticle(task, '이/가')} 막혀서 풀어 달라는 마지막 요청`,
+    en: (task: string) => `Asks for the last time to unblock ${task}`,
+  },
+  escalation: {
+    ko: (task: string) => `${withParticle(task, '을/를')} 어떻게 할지 정해 달라는 요청`,
+    en: (task: string) => `Asks to decide what becomes of ${task}`,
+  },
+});
+
 export const w = words({
+  task: { ko: (title: string) => `“${title}” 작업`, en: (title: string) => `“${title}”` },
+  itsTask: { ko: (name: string) => `${name}의 작업`, en: (name: string) => `a task of ${name}` },
   delivered: { ko: '전달됨', en: 'Delivered' },
   notDelivered: { ko: '아직 전달 안 됨', en: 'Not delivered yet' },
   never: { ko: '전달되지 않음', en: 'Not delivered' },

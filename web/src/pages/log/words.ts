@@ -18,6 +18,8 @@ export const w = words({
     en: 'Also internal records of runs, queues and files',
   },
   session: { ko: '작업 세션', en: 'Work session' },
+  untitledTask: { ko: '제목 없는 작업', en: 'a task without a title' },
+  untitledSession: { ko: '제목 없는 작업 세션', en: 'a work session without a title' },
   not: { ko: (what: string) => `${what} 제외`, en: (what: string) => `not ${what}` },
   remove: { ko: (what: string) => `조건 '${what}' 빼기`, en: (what: string) => `Remove the filter ${what}` },
   only: { ko: (what: string) => `${what}만 보기`, en: (what: string) => `Show only ${what}` },

@@ -1,0 +1,20 @@
+import { agents } from '$lib/agents.svelte';
+import type { Schemas } from '$lib/api/client';
+import { list } from '$lib/i18n/format';
+import { t } from '$lib/i18n/index.svelte';
+import { taskLines } from './progress.words';
+
+type Line = Schemas['TaskLine'];
+type Step = NonNullable<Schemas['TaskOfAgent']['steps']>[number];
+
+/** A line of progress: what an agent wrote as it is, what the server wrote in the language of the page. */
+export function lineText(line: Line, known: Step[]): string {
+  if (line.code === undefined || !(line.code in taskLines)) return line.text;
+  const contents = (line.steps ?? []).map((id) => known.find((step) => step.id === id)?.content ?? id);
+  return t(taskLines[line.code], {
+    by: line.by ? agents.nameOf(line.by) : '',
+    to: line.to ? agents.nameOf(line.to) : '',
+    text: line.step ?? line.reason ?? list(contents),
+    count: line.count ?? 0,
+  });
+}

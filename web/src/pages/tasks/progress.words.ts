@@ -1,0 +1,57 @@
+import type { Schemas } from '$lib/api/client';
+import { dictionary, type Phrase } from '$lib/i18n/index.svelte';
+
+/** What a sentence is made of: who decided, to whom, why or what, and how many steps. Each may be empty. */
+export interface Facts {
+  by: string;
+  to: string;
+  text: string;
+  count: number;
+}
+
+const saying = (sentence: string, detail: string) => (detail ? `${sentence}: ${detail}` : sentence);
+const steps = (n: number) => (n === 1 ? '1 step' : `${n} steps`);
+
+/** Sentences for what the server wrote into the progress of a task. */
+export const taskLines: Record<Schemas['TaskLineCode'], Phrase<[Facts]>> = dictionary({
+  started: { ko: () => '작업 시작', en: () => 'Task started' },
+  awaits_approval: { ko: () => '작업을 만들고 승인을 기다림', en: () => 'Task created, waits for approval' },
+  approved: { ko: ({ by }: Facts) => `승인됨 · ${by}`, en: ({ by }: Facts) => `Approved by ${by}` },
+  rejected: {
+    ko: ({ by, text }: Facts) => saying(`거절됨 · ${by}`, text),
+    en: ({ by, text }: Facts) => saying(`Rejected by ${by}`, text),
+  },
+  backlog_added: {
+    ko: ({ by }: Facts) => (by ? `백로그에 넣음 · ${by}` : '백로그에 넣음'),
+    en: ({ by }: Facts) => (by ? `Added to the backlog by ${by}` : 'Added to the backlog'),
+  },
+  backlog_picked: { ko: () => '백로그에서 꺼내 시작', en: () => 'Picked from the backlog' },
+  blocked: { ko: ({ text }: Facts) => `막힘: ${text}`, en: ({ text }: Facts) => `Blocked: ${text}` },
+  resumed: {
+    ko: ({ by, text }: Facts) => saying(by ? `다시 시작됨 · ${by}` : '다시 시작됨', text),
+    en: ({ by, text }: Facts) => saying(by ? `Resumed by ${by}` : 'Resumed', text),
+  },
+  reassigned: {
+    ko: ({ by, to }: Facts) => `${to}에게 넘김 · ${by}`,
+    en: ({ by, to }: Facts) => `Given to ${to} by ${by}`,
+  },
+  cancelled: { ko: ({ text }: Facts) => saying('취소됨', text), en: ({ text }: Facts) => saying('Cancelled', text) },
+  forced: {
+    ko: ({ text }: Facts) => `남은 단계가 있지만 완료함: ${text}`,
+    en: ({ text }: Facts) => `Completed with steps left: ${text}`,
+  },
+  stop_guard: {
+    ko: ({ count }: Facts) => `단계가 ${count}개 남아 완료할 수 없었음`,
+    en: ({ count }: Facts) => `Could not be completed: ${steps(count)} left`,
+  },
+  completed: { ko: ({ text }: Facts) => saying('완료됨', text), en: ({ text }: Facts) => saying('Completed', text) },
+  steps_defined: {
+    ko: ({ count }: Facts) => `단계 ${count}개를 정함`,
+    en: ({ count }: Facts) => `Divided into ${steps(count)}`,
+  },
+  steps_reordered: { ko: () => '단계의 순서를 바꿈', en: () => 'Order of the steps changed' },
+  step_added: { ko: ({ text }: Facts) => `단계 더함: ${text}`, en: ({ text }: Facts) => `Step added: ${text}` },
+  step_completed: { ko: ({ text }: Facts) => `단계 끝남: ${text}`, en: ({ text }: Facts) => `Step done: ${text}` },
+  step_skipped: { ko: ({ text }: Facts) => `단계 건너뜀: ${text}`, en: ({ text }: Facts) => `Step skipped: ${text}` },
+  step_started: { ko: ({ text }: Facts) => `단계 시작: ${text}`, en: ({ text }: Facts) => `Step started: ${text}` },
+});
