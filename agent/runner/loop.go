@@ -71,8 +71,9 @@ func (t *turn) prepare(ctx context.Context) error {
 	}
 	var said []sessions.Message
 	limits := &t.runner.limits
+	transcripts := t.runner.o.Transcripts.Open()
 	err := t.runner.log.View(ctx, func(tx *sql.Tx) (err error) {
-		said, err = t.runner.o.Transcripts.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+		said, err = transcripts.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
 		if err == nil && t.runner.o.Remembered != nil {
 			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.now())
 		}
