@@ -105,5 +105,21 @@ func TestKeptTranscriptsAreThoseOfTheLog(t *testing.T) {
 		if diff := cmp.Diff(l.newest(t, id, limit, 1<<20), got); diff != "" {
 			t.Fatalf("%d messages of %s after step %d (-log +cache):\n%s", limit, id, ms, diff)
 		}
+		shared := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]*sessions.Message, error) {
+			return reader.Shared(ctx, tx, id, limit, 1<<20)
+		})
+		for i := range got {
+			got[i].After = 0
+		}
+		if diff := cmp.Diff(got, valuesOf(shared)); diff != "" {
+			t.Fatalf("%d messages of %s after step %d (-copied +shared):\n%s", limit, id, ms, diff)
+		}
 	}
+}
+
+func valuesOf(messages []*sessions.Message) (list []sessions.Message) {
+	for _, m := range messages {
+		list = append(list, *m)
+	}
+	return list
 }

@@ -61,6 +61,20 @@ func (r Reader) Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxByt
 	return r.before(ctx, tx, id, maxSeq, limit, maxBytes, func(*Message) bool { return true })
 }
 
+// Shared is Newest for those who do not change messages, without whether these are archived and without After: they are
+// not copied.
+func (r Reader) Shared(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]*Message, error) {
+	t, err := r.collect(ctx, tx, id, maxSeq, limit, maxBytes, func(*Message) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Message, len(t.list))
+	for i, m := range t.list {
+		list[len(list)-1-i] = m.Message
+	}
+	return list, nil
+}
+
 // Shown is Newest for people: without messages of exchanges between agents.
 func (r Reader) Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
 	return r.before(ctx, tx, id, maxSeq, limit, maxBytes, isShown)
@@ -81,9 +95,19 @@ const (
 	takenAtOnce = 64 << 10
 )
 
-// before returns the newest wanted messages of a transcript before a seq. It reads no more of the transcript than necessary.
+// before returns the newest wanted messages of a transcript before a seq.
 func (r Reader) before(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
-	t := transcriptRead{Reader: r, ctx: ctx, tx: tx, id: id, limit: limit, maxBytes: maxBytes, wanted: wanted}
+	t, err := r.collect(ctx, tx, id, seq, limit, maxBytes, wanted)
+	if err != nil {
+		return nil, err
+	}
+	list := t.messages()
+	return list, markArchived(ctx, tx, list)
+}
+
+// collect reads no more of a transcript than necessary.
+func (r Reader) collect(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) (*transcriptRead, error) {
+	t := &transcriptRead{Reader: r, ctx: ctx, tx: tx, id: id, limit: limit, maxBytes: maxBytes, wanted: wanted}
 	for !t.full() {
 		most := min(limit-len(t.list), placesAtOnce)
 		places, err := t.placesBefore(seq, most)
@@ -98,11 +122,7 @@ func (r Reader) before(ctx context.Context, tx *sql.Tx, id string, seq int64, li
 		}
 		seq = places[len(places)-1].seq
 	}
-	if err := budget.Take(ctx, timesHeld*t.untaken); err != nil {
-		return nil, err
-	}
-	list := t.messages()
-	return list, markArchived(ctx, tx, list)
+	return t, budget.Take(ctx, timesHeld*t.untaken)
 }
 
 // transcriptRead collects messages from the newest on.
