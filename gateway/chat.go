@@ -157,6 +157,7 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 	var waiting []run.Result
 	var receipts []receipt
 	var last int64 // position of the last message
+	transcripts := s.opts.Transcripts.Open()
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		if s.opts.Runs != nil && call.Peer.Protocol >= protocol.Newest {
 			waiting, err = runs.List(ctx, tx, runs.Query{SessionKey: key.String(), States: []run.State{run.Queued}})
@@ -179,10 +180,10 @@ func (s *Server) history(ctx context.Context, call *wire.Call) (*historyAnswer, 
 		}
 		if before != nil {
 			last = before.position - 1
-			messages, err = s.opts.Transcripts.ShownBefore(ctx, tx, id, before.seq, limit, maxHistoryBytes)
+			messages, err = transcripts.ShownBefore(ctx, tx, id, before.seq, limit, maxHistoryBytes)
 			return err
 		}
-		messages, err = s.opts.Transcripts.Shown(ctx, tx, id, limit, maxHistoryBytes)
+		messages, err = transcripts.Shown(ctx, tx, id, limit, maxHistoryBytes)
 		return err
 	})
 	if err != nil {

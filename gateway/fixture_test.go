@@ -120,7 +120,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
 		Runs: b.runs, Posts: b.posts, Bots: b.bots, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
-		Transcripts: sessions.NewCache(1 << 20),
+		Transcripts: sessions.NewCache(1<<20, db.Mark),
 	})
 }
 

@@ -76,6 +76,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 		chars = usualPreviewText
 	}
 	ends := make([][]sessions.Message, len(keys))
+	transcripts := s.opts.Transcripts.Open()
 	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
 		for i, key := range keys {
 			if key == "" {
@@ -89,7 +90,7 @@ func (s *Server) previewSessions(ctx context.Context, call *wire.Call) (any, err
 				continue
 			}
 			previews[i].Status = "empty"
-			if ends[i], err = s.opts.Transcripts.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
+			if ends[i], err = transcripts.Shown(ctx, tx, one.ID, items, max(minPreviewRead, maxPreviewsRead/len(keys))); err != nil {
 				return err
 			}
 		}

@@ -129,7 +129,7 @@ type Program struct {
 func New(opts Options) *Program {
 	logs := &logBuffer{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), transcripts: sessions.NewCache(transcriptBytes), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{})}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	p.notifier = supervised{opts.Supervisor, opts.Logger}
 	return p
@@ -233,6 +233,7 @@ func (p *Program) open(ctx context.Context) (err error) {
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
 	}
+	p.transcripts = sessions.NewCache(transcriptBytes, p.log.Mark)
 	if err := p.log.Warm(ctx); err != nil {
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 
 // History converts a transcript, the oldest message first, into messages for a model. Redacted messages are dropped,
 // messages of the system count as the agent's, and of an interrupted answer the recorded part counts.
-func History(messages []sessions.Message) []llm.Message {
+func History(messages []*sessions.Message) []llm.Message {
 	all := make([]llm.Message, 0, len(messages))
-	for i := range messages {
-		if !messages[i].Redacted {
-			all = append(all, Message(&messages[i].Data))
+	for _, m := range messages {
+		if !m.Redacted {
+			all = append(all, Message(&m.Data))
 		}
 	}
 	return llm.Paired(all)

@@ -12,10 +12,10 @@ import (
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-func transcript(t testing.TB, messages ...string) (all []sessions.Message) {
+func transcript(t testing.TB, messages ...string) (all []*sessions.Message) {
 	t.Helper()
 	for _, text := range messages {
-		var m sessions.Message
+		m := &sessions.Message{}
 		if err := json.Unmarshal([]byte(text), &m.Data); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, author, text, content, id string, tokens int) {
 		m := coordination.SessionMessage{Author: author, Text: text, Content: json.RawMessage(content), ToolCallID: id}
 		called := coordination.SessionMessage{Author: "assistant", Content: json.RawMessage(`[{"type":"toolCall","id":"a","name":"x","arguments":{}}]`)}
-		all := []sessions.Message{{Data: called}, {Data: m}, {Data: m}, {Data: coordination.SessionMessage{Author: "user", Text: text}}}
+		all := []*sessions.Message{{Data: called}, {Data: m}, {Data: m}, {Data: coordination.SessionMessage{Author: "user", Text: text}}}
 		history := prompt.History(all)
 		if diff := cmp.Diff(history, prompt.History(all)); diff != "" {
 			t.Fatal(diff)

@@ -69,10 +69,11 @@ func (t *turn) prepare(ctx context.Context) error {
 			t.choices = append(t.choices, ref)
 		}
 	}
-	var said []sessions.Message
+	var said []*sessions.Message
 	limits := &t.runner.limits
+	transcripts := t.runner.o.Transcripts.Open()
 	err := t.runner.log.View(ctx, func(tx *sql.Tx) (err error) {
-		said, err = t.runner.o.Transcripts.Newest(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+		said, err = transcripts.Shared(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
 		if err == nil && t.runner.o.Remembered != nil {
 			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.now())
 		}
@@ -81,7 +82,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said = slices.DeleteFunc(said, func(m sessions.Message) bool { return t.isOwn(m.Data.RunID) })
+	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
 	t.history = prompt.History(said)
 	t.message = prompt.Message(&t.params.message)
 	t.caller = t.callerOf()

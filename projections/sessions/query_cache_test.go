@@ -16,8 +16,9 @@ import (
 
 func (l *log) kept(t *testing.T, c *sessions.Cache, limit int) []sessions.Message {
 	t.Helper()
+	reader := c.Open()
 	return projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]sessions.Message, error) {
-		return c.Newest(ctx, tx, "t1", limit, 1<<20)
+		return reader.Newest(ctx, tx, "t1", limit, 1<<20)
 	})
 }
 
@@ -45,7 +46,7 @@ func TestMessagesAreReadOnce(t *testing.T) {
 	for i := range int64(20) {
 		l.append(t, say(2+i, "main", "user", fmt.Sprint("message ", i)))
 	}
-	c := sessions.NewCache(1 << 20)
+	c := sessions.NewCache(1<<20, l.Mark)
 	first := l.kept(t, c, 10)
 	if diff := cmp.Diff(l.newest(t, "t1", 10, 1<<20), first); diff != "" {
 		t.Fatalf("-without a cache +with one:\n%s", diff)
@@ -74,7 +75,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range int64(100) {
 		l.append(t, say(2+i, "main", "user", strings.Repeat("x", 1_000)))
 	}
-	c := sessions.NewCache(100_000)
+	c := sessions.NewCache(100_000, l.Mark)
 	l.kept(t, c, 100)
 	l.kept(t, c, 5)
 	l.spoil(t)

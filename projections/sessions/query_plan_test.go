@@ -29,7 +29,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"search":             {selectNames + fromSessions + inOrder, []any{0}, "SEARCH s USING INDEX sessions_by_change (updated_at>?)"},
 		"found":              {selectByRow, []any{1}, "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"},
 		"list by label":      {selectSession + fromLabels + inOrder, []any{0, "k"}, "SEARCH l USING PRIMARY KEY (label=?)"},
-		"transcript":         {selectPlaces, []any{9, "t", 1}, "SEARCH m USING PRIMARY KEY (transcript_id=? AND seq<?)"},
+		"transcript":         {selectPlaces, []any{1, 9, "t", 1}, "SEARCH m USING PRIMARY KEY (transcript_id=? AND seq>? AND seq<?)"},
 		"bodies":             {selectMessages, []any{"[1]"}, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)"},
 		"of a run":           {selectOfRun, []any{1, 9, "t", 9}, "SEARCH m USING PRIMARY KEY (transcript_id=? AND seq>? AND seq<?)"},
 		"transcripts":        {selectTranscripts, []any{"k"}, "SEARCH t USING INDEX session_transcripts_by_key (key_id=? AND rowid>?)"},

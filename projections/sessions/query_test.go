@@ -175,8 +175,9 @@ func TestShownLeavesOutWhatIsInternal(t *testing.T) {
 	l := setup(t)
 	l.append(t, event(1, "created", created), say(2, "main", "user", "[seum]: 어때?", `"internal":true`), say(3, "main", "user", "안녕"),
 		say(4, "main", "assistant", "네"), say(5, "main", "user", "[seum]: 왜?", `"internal":true`), say(6, "main", "assistant", "REPLY_SKIP", `"internal":true`))
+	reader := sessions.NewCache(1<<20, l.Mark).Open()
 	shown := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]sessions.Message, error) {
-		return sessions.NewCache(1<<20).Shown(ctx, tx, "t1", 2, 1<<20)
+		return reader.Shown(ctx, tx, "t1", 2, 1<<20)
 	})
 	var got []string
 	for _, m := range shown {

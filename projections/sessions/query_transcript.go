@@ -27,12 +27,6 @@ type Message struct {
 }
 
 const (
-	// The messages of a transcript before a seq, without their data.
-	selectPlaces = `SELECT m.seq, e.data IS NULL
-  FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
-  JOIN session_messages m ON m.transcript_id = t.id AND m.seq < ? JOIN events e ON e.seq = m.seq
- WHERE t.session_id = ? ORDER BY m.seq DESC LIMIT ?`
-
 	// CROSS JOIN fixes the order of the loops: one look-up per message, in the order of the list.
 	selectMessages = `SELECT e.seq, e.id, e.ts, e.type, e.ver, e.actor, e.data FROM json_each(?) j CROSS JOIN events e ON e.seq = j.value`
 
@@ -53,49 +47,74 @@ const timesHeld = 3
 // Newest returns the newest messages of a transcript, oldest first: at most limit, and at most maxBytes of data, but
 // always at least one.
 func Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return (*Cache)(nil).Newest(ctx, tx, id, limit, maxBytes)
+	return Reader{}.Newest(ctx, tx, id, limit, maxBytes)
+}
+
+// Reader reads transcripts in a snapshot that began after it was opened, with what its cache keeps. The zero Reader has no cache.
+type Reader struct {
+	cache *Cache
+	mark  eventstore.Mark // of before the snapshot
 }
 
 // Newest is the function of that name, with kept messages.
-func (c *Cache) Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return c.before(ctx, tx, id, math.MaxInt64, limit, maxBytes, func(*Message) bool { return true })
+func (r Reader) Newest(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	return r.before(ctx, tx, id, maxSeq, limit, maxBytes, func(*Message) bool { return true })
+}
+
+// Shared is Newest for those who do not change messages, without whether these are archived and without After: they are
+// not copied.
+func (r Reader) Shared(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]*Message, error) {
+	t, err := r.collect(ctx, tx, id, maxSeq, limit, maxBytes, func(*Message) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Message, len(t.list))
+	for i, m := range t.list {
+		list[len(list)-1-i] = m.Message
+	}
+	return list, nil
 }
 
 // Shown is Newest for people: without messages of exchanges between agents.
-func (c *Cache) Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
-	return c.before(ctx, tx, id, math.MaxInt64, limit, maxBytes, isShown)
+func (r Reader) Shown(ctx context.Context, tx *sql.Tx, id string, limit, maxBytes int) ([]Message, error) {
+	return r.before(ctx, tx, id, maxSeq, limit, maxBytes, isShown)
 }
 
 // ShownBefore is Shown for the messages before the event of seq. Their After counts from there.
-func (c *Cache) ShownBefore(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int) ([]Message, error) {
-	return c.before(ctx, tx, id, seq, limit, maxBytes, isShown)
+func (r Reader) ShownBefore(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int) ([]Message, error) {
+	return r.before(ctx, tx, id, seq, limit, maxBytes, isShown)
 }
 
 func isShown(m *Message) bool { return !m.Data.Internal }
 
 const (
+	maxSeq = math.MaxInt64
 	// maxPassed bounds the unwanted messages that are skipped.
 	maxPassed = 20_000
-	// placesAtOnce bounds the messages that are looked up at once.
-	placesAtOnce = 1_000
+	// takenAtOnce is how many bytes of messages are taken from the budget of reads at once.
+	takenAtOnce = 64 << 10
 )
 
-// place is a message of a transcript.
-type place struct {
-	seq   int64
-	blank bool // its data was redacted or archived
+// before returns the newest wanted messages of a transcript before a seq.
+func (r Reader) before(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
+	t, err := r.collect(ctx, tx, id, seq, limit, maxBytes, wanted)
+	if err != nil {
+		return nil, err
+	}
+	list := t.messages()
+	return list, markArchived(ctx, tx, list)
 }
 
-// before returns the newest wanted messages of a transcript before a seq. It reads no more of the transcript than necessary.
-func (c *Cache) before(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) ([]Message, error) {
-	r := transcriptRead{ctx: ctx, tx: tx, cache: c, limit: limit, maxBytes: maxBytes, wanted: wanted}
-	for !r.full() {
-		most := min(limit-len(r.list), placesAtOnce)
-		places, err := readPlaces(ctx, tx, id, seq, most)
+// collect reads no more of a transcript than necessary.
+func (r Reader) collect(ctx context.Context, tx *sql.Tx, id string, seq int64, limit, maxBytes int, wanted func(*Message) bool) (*transcriptRead, error) {
+	t := &transcriptRead{Reader: r, ctx: ctx, tx: tx, id: id, limit: limit, maxBytes: maxBytes, wanted: wanted}
+	for !t.full() {
+		most := min(limit-len(t.list), placesAtOnce)
+		places, err := t.placesBefore(seq, most)
 		if err != nil {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
-		if err := r.read(places); err != nil {
+		if err := t.read(places); err != nil {
 			return nil, err
 		}
 		if len(places) < most {
@@ -103,51 +122,62 @@ func (c *Cache) before(ctx context.Context, tx *sql.Tx, id string, seq int64, li
 		}
 		seq = places[len(places)-1].seq
 	}
-	slices.Reverse(r.list)
-	return r.list, markArchived(ctx, tx, r.list)
-}
-
-func readPlaces(ctx context.Context, tx *sql.Tx, id string, before int64, limit int) ([]place, error) {
-	rows, err := tx.QueryContext(ctx, selectPlaces, before, id, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	places := make([]place, 0, limit)
-	for rows.Next() {
-		var p place
-		if err := rows.Scan(&p.seq, &p.blank); err != nil {
-			return nil, err
-		}
-		places = append(places, p)
-	}
-	return places, rows.Err()
+	return t, budget.Take(ctx, timesHeld*t.untaken)
 }
 
 // transcriptRead collects messages from the newest on.
 type transcriptRead struct {
+	Reader
 	ctx             context.Context
 	tx              *sql.Tx
-	cache           *Cache
+	id              string
 	limit, maxBytes int
 	wanted          func(*Message) bool
 
-	list   []Message // newest first
-	bytes  int
-	passed int64 // messages considered
-	ended  bool  // maxBytes is reached
+	list    []passedMessage // newest first
+	bytes   int
+	untaken int64 // bytes not yet taken from the budget
+	passed  int64 // messages considered
+	ended   bool  // maxBytes is reached
+}
+
+// passedMessage is a message with the number of later ones in its transcript.
+type passedMessage struct {
+	*Message
+	after int64
 }
 
 func (r *transcriptRead) full() bool {
 	return r.ended || len(r.list) >= r.limit || r.passed >= int64(r.limit)+maxPassed
 }
 
+// messages returns the collected messages, oldest first.
+func (r *transcriptRead) messages() []Message {
+	if len(r.list) == 0 {
+		return nil
+	}
+	list := make([]Message, len(r.list))
+	for i, m := range slices.Backward(r.list) {
+		one := &list[len(list)-1-i]
+		*one = *m.Message
+		one.After = m.after
+	}
+	return list
+}
+
+func (r *transcriptRead) placesBefore(seq int64, limit int) ([]place, error) {
+	if seq == maxSeq {
+		return r.newestPlaces(limit)
+	}
+	return readPlaces(r.ctx, r.tx, r.id, 0, seq, limit)
+}
+
 // read considers some more messages. Those that are not kept are read one after the other, until it is full.
 func (r *transcriptRead) read(places []place) (err error) {
 	kept := r.cache.find(places)
 	var missing []int64
-	for _, p := range places {
-		if kept[p.seq] == nil {
+	for i, p := range places {
+		if kept[i] == nil {
 			missing = append(missing, p.seq)
 		}
 	}
@@ -160,11 +190,10 @@ func (r *transcriptRead) read(places []place) (err error) {
 	}
 	var fresh []*cachedMessage
 	defer func() { r.cache.keep(fresh) }()
-	for _, p := range places {
+	for _, m := range kept {
 		if r.full() {
 			return nil
 		}
-		m := kept[p.seq]
 		if m == nil {
 			if !rows.Next() {
 				return fmt.Errorf("read transcript: %w", cmp.Or(rows.Err(), sql.ErrNoRows))
@@ -186,17 +215,19 @@ func (r *transcriptRead) add(m *cachedMessage) error {
 		r.ended = true
 		return nil
 	}
-	one := m.message
-	one.After = r.passed
+	after := r.passed
 	r.passed++
-	if !r.wanted(&one) {
+	if !r.wanted(&m.message) {
 		return nil
 	}
-	if err := budget.Take(r.ctx, timesHeld*int64(m.size)); err != nil {
-		return err
+	if r.untaken += int64(m.size); r.untaken > takenAtOnce {
+		if err := budget.Take(r.ctx, timesHeld*r.untaken); err != nil {
+			return err
+		}
+		r.untaken = 0
 	}
 	r.bytes += m.size
-	r.list = append(r.list, one)
+	r.list = append(r.list, passedMessage{&m.message, after})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// call is one request with its answer. It is the HTTP client that go-openai uses for it.
+// call is one request with its answer.
 type call struct {
 	p     *Provider
 	model string
@@ -50,21 +51,20 @@ func (c *call) end() {
 	c.cancel(nil)
 }
 
-func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Chunk)) (*llm.Answer, error) {
-	chunks, err := c.p.client(c).CreateChatCompletionStream(c.ctx, request)
-	if err != nil {
+func (c *call) complete(request *openai.ChatCompletionRequest, stream func(llm.Chunk)) (*llm.Answer, error) {
+	if err := c.send(request); err != nil {
 		return nil, err
 	}
 	g := newAnswerBuilder(c, stream)
 	for {
-		chunk, err := chunks.Recv()
+		chunk, err := c.events.chunk()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := g.add(&chunk); err != nil {
+		if err := g.add(chunk); err != nil {
 			return nil, err
 		}
 	}
@@ -75,40 +75,49 @@ func (c *call) complete(request openai.ChatCompletionRequest, stream func(llm.Ch
 	return answer, err
 }
 
-// Do sends the request for go-openai and returns a stream that contains only frames of an answer.
-func (c *call) Do(request *http.Request) (*http.Response, error) {
+// send sends the request and waits until the answer begins.
+func (c *call) send(q *openai.ChatCompletionRequest) error {
+	body, err := c.p.body(q)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.p.baseURL+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
 	c.sent = true
-	for name, values := range c.p.headers() {
-		if name = http.CanonicalHeaderKey(name); !isOwn(name) {
-			request.Header[name] = values
-		}
-	}
-	if key := c.p.key(); key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
-	}
-	if c.idKey != "" {
-		request.Header.Set("Idempotency-Key", c.idKey)
-	}
-	if c.p.o.UserAgent != "" {
-		request.Header.Set("User-Agent", c.p.o.UserAgent)
-	}
-	request.Header.Del("Connection") // the transport keeps connections, not the request
+	c.setHeaders(request.Header)
 	response, err := c.p.http.Do(request)
 	if err != nil {
-		return nil, c.network(err)
+		return c.network(err)
 	}
 	c.timer.Stop()
 	c.body = response.Body
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, c.refusal(response)
+		return c.refusal(response)
 	}
 	c.events = newEvents(c, c.p.o.StreamBytes)
-	if err := c.events.begin(); err != nil {
-		return nil, err
+	return c.events.begin()
+}
+
+func (c *call) setHeaders(header http.Header) {
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "text/event-stream")
+	header.Set("Cache-Control", "no-cache")
+	for name, values := range c.p.headers() {
+		if name = http.CanonicalHeaderKey(name); !isOwn(name) {
+			header[name] = values
+		}
 	}
-	answer := *response
-	answer.Body = c.events
-	return &answer, nil
+	if key := c.p.key(); key != "" {
+		header.Set("Authorization", "Bearer "+key)
+	}
+	if c.idKey != "" {
+		header.Set("Idempotency-Key", c.idKey)
+	}
+	if c.p.o.UserAgent != "" {
+		header.Set("User-Agent", c.p.o.UserAgent)
+	}
 }
 
 // isOwn reports whether only this package and the transport may set a header.

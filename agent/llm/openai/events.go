@@ -13,11 +13,11 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// events reads server-sent events and returns their data as a normalized stream: complete JSON values, one per line,
-// and [DONE]. Comments and other fields are dropped; an error in the data, and invalid data, is an error.
+// events reads the chunks of an answer from server-sent events. Comments and other fields are dropped; an error in the
+// data, and invalid data, is an error.
 //
 // A value may span lines, as the standard allows; a complete one ends with its line, since some servers omit the empty
-// line between events. An answer sent as one JSON document becomes a stream of one chunk.
+// line between events. An answer sent as one JSON document is one chunk.
 type events struct {
 	c    *call
 	src  *bufio.Reader
@@ -25,9 +25,8 @@ type events struct {
 
 	line  []byte // current line
 	value []byte // incomplete value
-	out   []byte // output, from read on
-	read  int
-	err   error // returned after out
+	ready *openai.ChatCompletionStreamResponse
+	err   error // returned after ready
 
 	done   bool   // [DONE] was read
 	frames int    // values read
@@ -110,11 +109,7 @@ func (e *events) document() error {
 	if err := json.Unmarshal(text, &whole); err != nil {
 		return e.malformed("the answer is not a chat completion: " + err.Error())
 	}
-	chunk, err := json.Marshal(asChunk(&whole))
-	if err != nil {
-		return e.malformed(err.Error())
-	}
-	e.emit(chunk)
+	e.ready = asChunk(&whole)
 	e.err = e.finish()
 	return nil
 }
@@ -142,24 +137,20 @@ func content(m *openai.ChatCompletionMessage) string {
 	return text
 }
 
-// Read implements io.Reader.
-func (e *events) Read(p []byte) (int, error) {
-	for e.read == len(e.out) {
+// chunk returns the next chunk, or io.EOF after the last one.
+func (e *events) chunk() (*openai.ChatCompletionStreamResponse, error) {
+	for e.ready == nil {
 		if e.err != nil {
-			return 0, e.err
+			return nil, e.err
 		}
-		e.out, e.read = e.out[:0], 0
 		e.err = e.next()
 	}
-	n := copy(p, e.out[e.read:])
-	e.read += n
-	return n, nil
+	chunk := e.ready
+	e.ready = nil
+	return chunk, nil
 }
 
-// Close leaves closing the body to the call.
-func (e *events) Close() error { return nil }
-
-// next reads a line, and outputs what it completes.
+// next reads a line, and decodes what it completes: at most one chunk.
 func (e *events) next() error {
 	line, err := e.readLine()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -249,17 +240,16 @@ func (e *events) frame(value []byte) error {
 			return refusal
 		}
 	}
-	e.emit(value)
+	var chunk openai.ChatCompletionStreamResponse
+	if err := json.Unmarshal(value, &chunk); err != nil {
+		return e.malformed("a part of the stream is not a chat completion: " + err.Error())
+	}
+	e.ready = &chunk
 	return nil
 }
 
-func (e *events) emit(value []byte) {
-	e.out = append(append(append(e.out, "data: "...), bytes.ReplaceAll(value, []byte("\n"), []byte(" "))...), '\n')
-}
-
-// finish outputs the end of the stream.
+// finish records that the stream has ended as it should.
 func (e *events) finish() error {
-	e.out = append(e.out, "data: "+done+"\n"...)
 	e.done = true
 	return io.EOF
 }

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
@@ -20,6 +18,7 @@ type Provider struct {
 	http    *http.Client
 	key     func() string // as a function, so that printing a Provider does not reveal it
 	headers func() http.Header
+	tools   *toolTexts
 }
 
 // New returns a Provider. It fails if BaseURL is invalid.
@@ -33,12 +32,13 @@ func New(o Options) (*Provider, error) {
 	o.Key, o.BaseURL, o.Headers = "", "", nil
 	return &Provider{
 		o:       o,
-		baseURL: strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/chat/completions"),
+		baseURL: strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), "/chat/completions"), "/"),
 		host:    base.Hostname(),
 		http: &http.Client{
 			Transport:     o.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
+		tools:   &toolTexts{},
 		key:     func() string { return key },
 		headers: func() http.Header { return headers },
 	}, nil
@@ -76,7 +76,7 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 	}
 	c := newCall(ctx, p, r)
 	defer c.end()
-	answer, err := c.complete(request, stream)
+	answer, err := c.complete(&request, stream)
 	if err == nil {
 		return answer, nil
 	}
@@ -84,14 +84,6 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 		return nil, ended
 	}
 	return nil, c.failure(err)
-}
-
-// client returns a client for one call, the only way to set headers in go-openai.
-func (p *Provider) client(c *call) *openai.Client {
-	config := openai.DefaultConfig("")
-	config.BaseURL = p.baseURL
-	config.HTTPClient = c
-	return openai.NewClientWithConfig(config)
 }
 
 // fail returns an error of this provider.

@@ -1,0 +1,96 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
+)
+
+// A request is sent as go-openai would encode it.
+func TestRequestIsEncodedAsUsual(t *testing.T) {
+	t.Parallel()
+	p, err := New(Options{ID: "fake", BaseURL: "http://127.0.0.1:1/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := llm.ToolCall{ID: "c1", Name: "look", Arguments: json.RawMessage(`{"at":"<1> & \u2028"}`)}
+	history := []llm.Message{
+		{Role: llm.User, Text: "a <b> & \"c\"\n\u2028 안녕 \xff"},
+		{Role: llm.Assistant, Text: "said", ToolCalls: []llm.ToolCall{call}},
+		{Role: llm.ToolRole, ToolCallID: "c1", Text: "seen", IsError: true},
+		{Role: llm.User, Text: "see", Images: []llm.Image{{MediaType: "image/png", Data: []byte("x")}}},
+		{Role: llm.User, Images: []llm.Image{{MediaType: "image/png", Data: []byte("y")}}},
+		{Role: llm.User},
+	}
+	tools := []llm.Tool{{Name: "look", Description: `looks at "it"`, Schema: json.RawMessage(`{"type": "object", "required": ["at"]}`)}, {Name: "lost"}}
+	for name, r := range map[string]llm.Request{
+		"everything":       {Model: `"messages":null`, System: "be brief", MaxTokens: 50, Thinking: "low", Messages: history, Tools: tools},
+		"only a message":   {Model: "m", Messages: history[:1]},
+		"other tools":      {Model: "m", Messages: history[:1], Tools: []llm.Tool{{Name: "look", Description: "other"}}},
+		"nothing at all":   {Model: "m"},
+		"the newer bounds": {Model: "o3-mini", MaxTokens: 7, Messages: history, Tools: tools[:1]},
+	} {
+		q, err := p.request(&r)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for range 2 { // tools are kept the first time
+			got, err := p.body(&q)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			asUsual := q
+			asUsual.Stream = true
+			if asUsual.Messages == nil {
+				asUsual.Messages = []openai.ChatCompletionMessage{}
+			}
+			want, err := json.Marshal(asUsual)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
+				t.Errorf("%s (-go-openai +here):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+func decoded(t *testing.T, text []byte) (value any) {
+	t.Helper()
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}
+
+// Encoding a long session takes memory for its text and a few allocations a message.
+func TestLongRequestsAreEncodedOnce(t *testing.T) {
+	p, err := New(Options{ID: "fake", BaseURL: "http://127.0.0.1:1/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const messages, size = 1_000, 1_000
+	q := openai.ChatCompletionRequest{Model: "m"}
+	for i := range messages {
+		q.Messages = append(q.Messages, openai.ChatCompletionMessage{Role: "user", Content: fmt.Sprint(i, strings.Repeat("x", size))})
+	}
+	result := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if _, err := p.body(&q); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	if most := int64(5 * messages); result.AllocsPerOp() > most {
+		t.Errorf("%d allocations, want at most %d", result.AllocsPerOp(), most)
+	}
+	if most := int64(5 * messages * size); result.AllocedBytesPerOp() > most {
+		t.Errorf("%d bytes allocated for %d, want at most %d", result.AllocedBytesPerOp(), messages*size, most)
+	}
+}
