@@ -67,7 +67,7 @@ func TestServerAnswersSQL(t *testing.T) {
 		return r.Seq
 	}
 	seq := add()
-	if status, answer, text := askSQL(t, api, "SELECT seq, agent_id FROM events WHERE type = 'note.made'"); status != http.StatusOK || answer.RowCount != 1 || answer.AsOfSeq < seq {
+	if status, answer, text := askSQL(t, api, "SELECT seq, agent_id FROM v_events WHERE type = 'note.made'"); status != http.StatusOK || answer.RowCount != 1 || answer.AsOfSeq < seq {
 		t.Errorf("%d %s, want event %d", status, text, seq)
 	}
 	for _, c := range []struct {

@@ -160,6 +160,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/debug/pprof/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Profiles of the process, for go tool pprof
+         * @description Gives what net/http/pprof gives; without a name, the list. It takes the administrator's token; where the server has no token at all, programs of its machine need none, and otherwise profiles are off (404 `profiles_off`). One profile that covers a time is taken at a time.
+         */
+        get: operations["showProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -4867,6 +4887,44 @@ export interface operations {
             404: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
+        };
+    };
+    showProfile: {
+        parameters: {
+            query?: {
+                /** @description The time that it covers; by default 30 for profile and 1 for trace */
+                seconds?: number;
+                /** @description Text instead of a profile */
+                debug?: number;
+            };
+            header?: never;
+            path: {
+                /** @description profile (processor), trace, heap, allocs, goroutine, threadcreate, block, mutex, cmdline or symbol */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "text/plain": string;
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
         };
     };
     listEvents: {
