@@ -75,7 +75,7 @@ func TestLinesOfDecisionsAreRead(t *testing.T) {
 			updates(s, task.UpdateAsk{Action: "skip_step", StepID: "s1"})
 			return s
 		}, task.Line{Code: task.LineStepSkipped, Step: "하나"}},
-		"a step begun with": {func() *stream {
+		"a step started": {func() *stream {
 			s := started(t, "하나", "둘")
 			updates(s, task.UpdateAsk{Action: "start_step", StepID: "s2"})
 			return s
