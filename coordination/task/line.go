@@ -23,6 +23,8 @@ const (
 	LineForced         LineCode = "forced"     // completed with steps left
 	LineStopGuard      LineCode = "stop_guard" // completion refused because of the steps left
 	LineCompleted      LineCode = "completed"
+	LineUnblockAsked   LineCode = "unblock_asked"  // another agent was asked to unblock the task
+	LineUnblockFailed  LineCode = "unblock_failed" // that request was not delivered
 	LineStepsDefined   LineCode = "steps_defined"
 	LineStepsReordered LineCode = "steps_reordered"
 	LineStepAdded      LineCode = "step_added"
@@ -62,6 +64,8 @@ var lineForms = []struct {
 	{LineForced, regexp.MustCompile(`^\[FORCE COMPLETE\] Steps left: (?P<steps>.+)$`)},
 	{LineStopGuard, regexp.MustCompile(`^\[STOP GUARD\] Completion refused: (?P<count>[0-9]{1,9}) steps? left$`)},
 	{LineCompleted, regexp.MustCompile(`^Task completed(?:: (?P<reason>(?s:.+)))?$`)},
+	{LineUnblockAsked, regexp.MustCompile(`^\[UNBLOCK\] request (?P<count>[0-9]{1,9}) of [0-9]+ to (?P<to>\S+)$`)},
+	{LineUnblockFailed, regexp.MustCompile(`^\[UNBLOCK\] request to (?P<to>\S+) not delivered \((?P<count>[0-9]{1,9}) of [0-9]+\)$`)},
 	{LineStepsDefined, regexp.MustCompile(`^Steps defined: (?P<count>[0-9]{1,9})$`)},
 	{LineStepsReordered, regexp.MustCompile(`^Steps reordered$`)},
 	{LineStepAdded, regexp.MustCompile(`^\[s[0-9]+\] Added: (?P<step>(?s:.+))$`)},

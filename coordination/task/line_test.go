@@ -75,7 +75,7 @@ func TestLinesOfDecisionsAreRead(t *testing.T) {
 			updates(s, task.UpdateAsk{Action: "skip_step", StepID: "s1"})
 			return s
 		}, task.Line{Code: task.LineStepSkipped, Step: "하나"}},
-		"a step begun with": {func() *stream {
+		"a step started": {func() *stream {
 			s := started(t, "하나", "둘")
 			updates(s, task.UpdateAsk{Action: "start_step", StepID: "s2"})
 			return s
@@ -102,6 +102,8 @@ func TestLinesOfDecisionsAreRead(t *testing.T) {
 		"Picked from backlog":                                {Code: task.LineBacklogPicked},
 		"Task cancelled: 필요 없음":                              {Code: task.LineCancelled, Reason: "필요 없음"},
 		"Task completed: 배포함":                                {Code: task.LineCompleted, Reason: "배포함"}, // of OpenClaw
+		"[UNBLOCK] request 2 of 3 to seum":                   {Code: task.LineUnblockAsked, To: "seum", Count: 2},
+		"[UNBLOCK] request to seum not delivered (1 of 3)":   {Code: task.LineUnblockFailed, To: "seum", Count: 1},
 		"[s1] 구조 파악 완료":                                      {},
 		"[FORCE COMPLETE] Steps left: s2, s3":                {Code: task.LineForced, Steps: []string{"s2", "s3"}},
 		"Task cancelled: Reassigned by 병욱 to seum as task_9": {Code: task.LineReassigned, By: "병욱", To: "seum", TaskID: "task_9"},

@@ -3934,7 +3934,7 @@ export interface components {
             count?: number;
         };
         /** @enum {string} */
-        TaskLineCode: "started" | "awaits_approval" | "approved" | "rejected" | "backlog_added" | "backlog_picked" | "blocked" | "resumed" | "reassigned" | "cancelled" | "forced" | "stop_guard" | "completed" | "steps_defined" | "steps_reordered" | "step_added" | "step_completed" | "step_skipped" | "step_started";
+        TaskLineCode: "started" | "awaits_approval" | "approved" | "rejected" | "backlog_added" | "backlog_picked" | "blocked" | "resumed" | "reassigned" | "cancelled" | "forced" | "stop_guard" | "completed" | "unblock_asked" | "unblock_failed" | "steps_defined" | "steps_reordered" | "step_added" | "step_completed" | "step_skipped" | "step_started";
         /** @description Number of open tasks by status */
         TaskCounts: {
             [key: string]: number;

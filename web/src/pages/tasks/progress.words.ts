@@ -45,6 +45,14 @@ export const taskLines: Record<Schemas['TaskLineCode'], Phrase<[Facts]>> = dicti
     en: ({ count }: Facts) => `Could not be completed: ${steps(count)} left`,
   },
   completed: { ko: ({ text }: Facts) => saying('완료됨', text), en: ({ text }: Facts) => saying('Completed', text) },
+  unblock_asked: {
+    ko: ({ to, count }: Facts) => `${to}에게 풀어 달라고 ${count}번째 요청`,
+    en: ({ to, count }: Facts) => `Request ${count} to ${to} to unblock it`,
+  },
+  unblock_failed: {
+    ko: ({ to }: Facts) => `${to}에게 보낸 요청이 전달되지 않음`,
+    en: ({ to }: Facts) => `The request to ${to} was not delivered`,
+  },
   steps_defined: {
     ko: ({ count }: Facts) => `단계 ${count}개를 정함`,
     en: ({ count }: Facts) => `Divided into ${steps(count)}`,
