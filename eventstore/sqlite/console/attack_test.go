@@ -307,6 +307,17 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
+// Functions of ours get arguments that SQLite makes room for when they are read.
+func TestArgumentWithoutMemory(t *testing.T) {
+	t.Parallel()
+	b := setup(t, console.Limits{Heap: 1 << 20})
+	for _, statement := range []string{"SELECT instr(zeroblob(1900000), x'01')", "SELECT replace(zeroblob(1900000), 'a', 'b')", "SELECT zeroblob(1900000) LIKE 'a'"} {
+		if _, _, err := b.ask(t, statement); !errors.As(err, new(*console.LimitError)) {
+			t.Errorf("%s: %v, want that it takes too much memory", statement, err)
+		}
+	}
+}
+
 // FuzzQuery: nothing that is asked changes the file or breaks the program.
 func FuzzQuery(f *testing.F) {
 	corpus, err := os.ReadFile("testdata/attacks.txt")

@@ -34,7 +34,7 @@ func addFunctions(d *sqlite3.Driver, most int, over func() error) error {
 		{"like", -1, like.like},
 		{"glob", 2, glob.glob},
 	} {
-		err := d.RegisterDeterministicScalarFunction(f.name, f.arguments, func(_ *sqlite3.FunctionContext, args []driver.Value) (driver.Value, error) {
+		call := func(_ *sqlite3.FunctionContext, args []driver.Value) (driver.Value, error) {
 			if err := over(); err != nil {
 				return nil, err
 			}
@@ -45,8 +45,11 @@ func addFunctions(d *sqlite3.Driver, most int, over func() error) error {
 				return nil, nil
 			}
 			return f.do(args)
-		})
-		if err != nil {
+		}
+		// Arguments are SQLite's own memory: copying a blob fails with a panic in the driver if SQLite has none for it. Then it is
+		// empty here, and the statement fails.
+		impl := sqlite3.FunctionImpl{NArgs: f.arguments, Deterministic: true, Scalar: call, VolatileArgs: true}
+		if err := d.RegisterFunction(f.name, &impl); err != nil {
 			return fmt.Errorf("register %s: %w", f.name, err)
 		}
 	}
@@ -94,6 +97,7 @@ func (m *matcher) match(args []driver.Value, escape rune, read func(string) patt
 		return nil, fmt.Errorf("a pattern of LIKE or GLOB may have at most %d bytes", MaxPattern)
 	}
 	if m.pattern.segments == nil || m.text != wanted || m.escape != escape {
+		wanted = strings.Clone(wanted) // the argument is gone after the call
 		m.text, m.escape, m.pattern = wanted, escape, read(wanted)
 	}
 	found := m.pattern.matches(text, func() bool { return m.over() != nil })
