@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,6 +98,48 @@ func view(t testing.TB, db *sqlite.DB) {
 	if err := db.View(t.Context(), func(*sql.Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// refolded is a read model that reads the log to be written, as after a failure.
+type refolded struct {
+	readModel
+	db *sqlite.DB
+}
+
+func (m *refolded) WriteBehind(tx eventstore.Tx) error {
+	if _, err := m.db.Read(context.Background(), 0, 10); err != nil {
+		return err
+	}
+	return m.readModel.WriteBehind(tx)
+}
+
+// More readers than there are connections wait for the writer, which needs one too.
+func TestWaitingReadersLeaveTheWriterAConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &refolded{db: openNew(t)}
+		if err := m.db.Attach(t.Context(), m, func(eventstore.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, m.db, send(0))
+		release := make(chan struct{})
+		decided := later(func() (eventstore.Result, error) {
+			return m.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) {
+				<-release
+				return []eventstore.StreamAppend{send(0)}, nil
+			})
+		})
+		var readers sync.WaitGroup
+		for range 2 * max(4, runtime.NumCPU()) {
+			readers.Go(func() { view(t, m.db) })
+		}
+		synctest.Wait()
+		close(release)
+		readers.Wait()
+		if a := <-decided; a.err != nil {
+			t.Error(a.err)
+		}
+	})
 }
 
 func TestReadModelsAreWrittenBehind(t *testing.T) {

@@ -149,15 +149,11 @@ func (db *DB) ViewMarked(ctx context.Context, read func(*sql.Tx, eventstore.Mark
 		return err
 	}
 	defer giveBack()
-	conn, err := db.read.Conn(ctx)
+	conn, tx, mark, err := db.snapshot(ctx)
 	if err != nil {
 		return db.translate("read", err)
 	}
 	defer conn.Close()
-	tx, mark, err := db.snapshot(ctx, conn)
-	if err != nil {
-		return db.translate("read", err)
-	}
 	defer func() { _ = tx.Rollback() }()
 	return db.translate("read", read(tx, mark))
 }

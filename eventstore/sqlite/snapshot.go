@@ -10,37 +10,57 @@ import (
 )
 
 // snapshot begins a read transaction in which the read models are at the head of the log. If they are behind, it waits
-// until the writer has written them: for the running batch at most, not for those that are queued. If they cannot be
-// written, the snapshot has them as they are.
-func (db *DB) snapshot(ctx context.Context, conn *sql.Conn) (*sql.Tx, eventstore.Mark, error) {
-	if db.beside {
-		tx, err := db.snapshotBeside(ctx, conn)
-		return tx, eventstore.Mark{}, err
-	}
-	tx, mark, behind, err := db.begin(ctx, conn)
-	for err == nil && behind {
-		_ = tx.Rollback()
+// until the writer has written them. If they cannot be written, the snapshot has them as they are. The caller closes the
+// connection after the transaction.
+func (db *DB) snapshot(ctx context.Context) (*sql.Conn, *sql.Tx, eventstore.Mark, error) {
+	for {
+		conn, tx, mark, behind, err := db.begin(ctx)
+		if err != nil || !behind {
+			return conn, tx, mark, err
+		}
+		_, _ = tx.Rollback(), conn.Close() // the writer may need a connection to read what it has to write
 		p := db.writer.join()
 		if p == nil {
-			tx, mark, _, err = db.begin(ctx, conn)
-			break
+			conn, tx, mark, _, err = db.begin(ctx)
+			return conn, tx, mark, err
 		}
 		select {
 		case <-p.ready:
-			tx, mark, behind, err = db.begin(ctx, conn)
-			behind = behind && p.err == nil
+			conn, tx, mark, behind, err = db.begin(ctx)
+			db.writer.leave(p)
+			if err != nil || !behind || p.err != nil {
+				return conn, tx, mark, err
+			}
+			_, _ = tx.Rollback(), conn.Close()
 		case <-ctx.Done():
-			err = ctx.Err()
+			db.writer.leave(p)
+			return nil, nil, mark, ctx.Err()
 		}
-		db.writer.leave(p)
 	}
-	return tx, mark, err
 }
 
 // begin begins a read transaction, and reports whether its read models are behind.
-func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, mark eventstore.Mark, behind bool, err error) {
-	if tx, err = conn.BeginTx(ctx, readOnly); err != nil || db.writer == nil {
-		return tx, mark, false, err
+func (db *DB) begin(ctx context.Context) (conn *sql.Conn, tx *sql.Tx, mark eventstore.Mark, behind bool, err error) {
+	if conn, err = db.read.Conn(ctx); err != nil {
+		return nil, nil, mark, false, err
+	}
+	switch {
+	case db.beside:
+		tx, err = db.snapshotBeside(ctx, conn)
+	case db.writer == nil:
+		tx, err = conn.BeginTx(ctx, readOnly)
+	default:
+		tx, mark, behind, err = db.beginMarked(ctx, conn)
+	}
+	if err != nil {
+		_ = conn.Close()
+	}
+	return conn, tx, mark, behind, err
+}
+
+func (db *DB) beginMarked(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, mark eventstore.Mark, behind bool, err error) {
+	if tx, err = conn.BeginTx(ctx, readOnly); err != nil {
+		return nil, mark, false, err
 	}
 	// Both are read before the snapshot exists: it is at least as new.
 	mark = db.Mark()
