@@ -129,11 +129,27 @@ func (w *writer) sync(on bool) error {
 	if on {
 		level = "FULL"
 	}
+	if !on {
+		w.behind.unsynced = true // even if this fails half-way
+	}
 	if err := w.tx.pragma("PRAGMA synchronous = " + level); err != nil {
 		return err
 	}
 	w.behind.unsynced = !on
 	return nil
+}
+
+// beforeJob writes the read models, and admits the readers that wait for them: they need not wait for the job.
+func (w *writer) beforeJob(timer *time.Timer) {
+	err := w.writeBehind() // logged; the job may be what helps
+	w.mu.Lock()
+	p := w.behind.next
+	w.behind.next = nil
+	w.mu.Unlock()
+	if p != nil {
+		p.err = err
+		w.admit(p, timer)
+	}
 }
 
 // rest waits for work, and writes the read models if none comes for a moment.

@@ -243,6 +243,20 @@ type batch struct {
 	pause    *time.Timer // to wait for them; nil: this batch does not grow
 }
 
+// stored is the size of the events, those of decisions included.
+func (b *batch) stored() (bytes int64) {
+	for _, r := range b.requests {
+		if r.append == nil {
+			bytes += r.bytes
+			continue
+		}
+		for i := range r.append.events {
+			bytes += int64(len(r.append.events[i].Data) + len(r.append.events[i].Original))
+		}
+	}
+	return bytes
+}
+
 // fillBatch moves requests from the queue to the batch, up to the bounds. Maintenance and a restore run alone.
 func (w *writer) fillBatch(b *batch) (closed bool) {
 	w.mu.Lock()
@@ -321,10 +335,10 @@ func (w *writer) await(requests int, pause *time.Timer) {
 func (w *writer) store(b *batch) {
 	switch r := b.requests[0]; {
 	case r.job != nil:
-		w.maintain(r)
+		w.maintain(r, b.pause)
 		return
 	case r.pause != nil:
-		_ = w.writeBehind() // logged
+		w.beforeJob(b.pause)
 		r.err = w.db.translate("maintain", r.pause())
 		close(r.done)
 		return
@@ -362,7 +376,7 @@ func (w *writer) store(b *batch) {
 		return
 	}
 	w.projections().Committed()
-	w.owe(w.log.seq-before.seq, b.bytes)
+	w.owe(w.log.seq-before.seq, b.stored())
 	w.db.checks.committed()
 	if len(w.log.streams) > maxStreams {
 		clear(w.log.streams)
@@ -391,8 +405,8 @@ func (w *writer) settled() error {
 }
 
 // maintain runs a job in a transaction of its own, with the read models at the head of the log if they can be written.
-func (w *writer) maintain(r *request) {
-	_ = w.writeBehind() // logged; the job may be what helps
+func (w *writer) maintain(r *request, timer *time.Timer) {
+	w.beforeJob(timer)
 	r.err = w.db.translate("maintain", w.transact(func() error {
 		w.rewrites = true
 		return r.job(w.tx)

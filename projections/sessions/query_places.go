@@ -102,9 +102,10 @@ func reversedPlaces(places []place) []place {
 	return places
 }
 
-// placesOf returns the kept places of a transcript for a read that began at a mark; none are not known.
+// placesOf returns the kept places of a transcript for a read that began at a mark; none are not known. It is called within the
+// snapshot: if the log was rewritten between the mark and it, they do not hold.
 func (c *Cache) placesOf(id string, mark eventstore.Mark) keptPlaces {
-	if c == nil || !mark.Intact() {
+	if c == nil || !mark.Intact() || c.mark().Rewrites != mark.Rewrites {
 		return keptPlaces{}
 	}
 	c.mu.Lock()
