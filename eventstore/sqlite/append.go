@@ -26,13 +26,16 @@ func (db *DB) Append(ctx context.Context, appends ...eventstore.StreamAppend) (e
 	}
 	for i := range r.append.events {
 		r.events++
-		r.bytes += int64(len(r.append.events[i].Data) + len(r.append.events[i].Original))
+		r.bytes += sizeOf(&r.append.events[i].Event)
 	}
 	if err := db.writer.submit(ctx, r); err != nil {
 		return eventstore.Result{}, err
 	}
 	return r.result, nil
 }
+
+// sizeOf is the size of an event for the bounds of queue, batch and read models.
+func sizeOf(e *eventstore.Event) int64 { return int64(len(e.Data) + len(e.Original)) }
 
 // Decide runs decide inside the write transaction, with every earlier event applied to the decision tables, and
 // appends what it returns in the same transaction: what it read still holds when its events are stored. decide must be
@@ -55,7 +58,7 @@ func (db *DB) Restore(ctx context.Context, events []eventstore.Event) error {
 	}
 	r := &request{restore: events, events: len(events)}
 	for i := range events {
-		r.bytes += int64(len(events[i].Data) + len(events[i].Original))
+		r.bytes += sizeOf(&events[i])
 	}
 	return db.writer.submit(ctx, r)
 }

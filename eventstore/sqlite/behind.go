@@ -76,25 +76,31 @@ func (w *writer) isBehind() bool { return w.projections().Written() < w.log.seq 
 
 // catchUp writes the read models if that is due, and admits waiting readers.
 func (w *writer) catchUp(timer *time.Timer) {
+	if w.awaited() || w.behind.due() {
+		w.started(false)
+		defer w.ended()
+		w.writeFor(timer)
+	}
+}
+
+// awaited reports whether readers wait for the read models.
+func (w *writer) awaited() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.behind.next != nil
+}
+
+// writeFor writes the read models and admits the readers that wait for them.
+func (w *writer) writeFor(timer *time.Timer) {
 	w.mu.Lock()
 	p := w.behind.next
 	w.behind.next = nil
 	w.mu.Unlock()
-	if p == nil {
-		if w.behind.due() {
-			_ = w.writeAlone() // logged
-		}
-		return
+	err := w.writeBehind() // logged
+	if p != nil {
+		p.err = err
+		w.admit(p, timer)
 	}
-	p.err = w.writeAlone()
-	w.admit(p, timer)
-}
-
-// writeAlone is writeBehind between two requests.
-func (w *writer) writeAlone() error {
-	w.started(false)
-	defer w.ended()
-	return w.writeBehind()
 }
 
 // writeBehind brings the read models to the head of the log. An error is logged; the next attempt follows.
@@ -125,31 +131,15 @@ func (w *writer) sync(on bool) error {
 	if w.behind.unsynced == !on || w.db.opts.Durability != DurabilityFull {
 		return nil
 	}
-	level := "NORMAL"
-	if on {
-		level = "FULL"
-	}
 	if !on {
 		w.behind.unsynced = true // even if this fails half-way
+		return w.tx.pragma("PRAGMA synchronous = NORMAL")
 	}
-	if err := w.tx.pragma("PRAGMA synchronous = " + level); err != nil {
+	if err := w.tx.pragma("PRAGMA synchronous = FULL"); err != nil {
 		return err
 	}
-	w.behind.unsynced = !on
+	w.behind.unsynced = false
 	return nil
-}
-
-// beforeJob writes the read models, and admits the readers that wait for them: they need not wait for the job.
-func (w *writer) beforeJob(timer *time.Timer) {
-	err := w.writeBehind() // logged; the job may be what helps
-	w.mu.Lock()
-	p := w.behind.next
-	w.behind.next = nil
-	w.mu.Unlock()
-	if p != nil {
-		p.err = err
-		w.admit(p, timer)
-	}
 }
 
 // rest waits for work, and writes the read models if none comes for a moment.
@@ -165,7 +155,9 @@ func (w *writer) rest(timer *time.Timer) {
 	select {
 	case <-w.wake:
 	case <-timer.C:
-		_ = w.writeAlone() // logged
+		w.started(false)
+		defer w.ended()
+		_ = w.writeBehind() // logged
 	}
 }
 

@@ -13,30 +13,24 @@ import (
 // until the writer has written them. If they cannot be written, the snapshot has them as they are. The caller closes the
 // connection after the transaction.
 func (db *DB) snapshot(ctx context.Context) (*sql.Conn, *sql.Tx, eventstore.Mark, error) {
-	for {
-		conn, tx, mark, behind, err := db.begin(ctx)
-		if err != nil || !behind {
-			return conn, tx, mark, err
-		}
+	conn, tx, mark, behind, err := db.begin(ctx)
+	for err == nil && behind {
 		_, _ = tx.Rollback(), conn.Close() // the writer may need a connection to read what it has to write
 		p := db.writer.join()
 		if p == nil {
 			conn, tx, mark, _, err = db.begin(ctx)
-			return conn, tx, mark, err
+			break
 		}
 		select {
 		case <-p.ready:
 			conn, tx, mark, behind, err = db.begin(ctx)
-			db.writer.leave(p)
-			if err != nil || !behind || p.err != nil {
-				return conn, tx, mark, err
-			}
-			_, _ = tx.Rollback(), conn.Close()
+			behind = behind && p.err == nil
 		case <-ctx.Done():
-			db.writer.leave(p)
-			return nil, nil, mark, ctx.Err()
+			err = ctx.Err()
 		}
+		db.writer.leave(p)
 	}
+	return conn, tx, mark, err
 }
 
 // begin begins a read transaction, and reports whether its read models are behind.

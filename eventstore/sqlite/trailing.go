@@ -9,10 +9,10 @@ import (
 
 // Trailing is the log as far as its read models are written. It is for what follows the log and may lag: reading it
 // never makes the writer write them.
-type Trailing struct{ *DB }
+type Trailing struct{ Decided }
 
 // Trailing returns the log as far as its read models are written. The log must be open for writing.
-func (db *DB) Trailing() Trailing { return Trailing{db} }
+func (db *DB) Trailing() Trailing { return Trailing{db.Decided()} }
 
 // Head returns the event up to which the read models are written, without its hash.
 func (t Trailing) Head(context.Context) (eventstore.Head, error) {
@@ -28,11 +28,6 @@ func (t Trailing) Wait(ctx context.Context, seq int64) (int64, error) {
 		return 0, eventstore.ErrClosed
 	}
 	return t.writer.behind.reached.wait(ctx, seq)
-}
-
-// View is ViewCommitted.
-func (t Trailing) View(ctx context.Context, read func(*sql.Tx) error) error {
-	return t.ViewCommitted(ctx, read)
 }
 
 // Decided is the log for what reads decision tables only, such as what performs work: reading it never makes the writer

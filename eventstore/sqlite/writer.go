@@ -251,7 +251,7 @@ func (b *batch) stored() (bytes int64) {
 			continue
 		}
 		for i := range r.append.events {
-			bytes += int64(len(r.append.events[i].Data) + len(r.append.events[i].Original))
+			bytes += sizeOf(&r.append.events[i].Event)
 		}
 	}
 	return bytes
@@ -338,7 +338,7 @@ func (w *writer) store(b *batch) {
 		w.maintain(r, b.pause)
 		return
 	case r.pause != nil:
-		w.beforeJob(b.pause)
+		w.writeFor(b.pause) // before the job, for which no reader needs to wait
 		r.err = w.db.translate("maintain", r.pause())
 		close(r.done)
 		return
@@ -406,7 +406,7 @@ func (w *writer) settled() error {
 
 // maintain runs a job in a transaction of its own, with the read models at the head of the log if they can be written.
 func (w *writer) maintain(r *request, timer *time.Timer) {
-	w.beforeJob(timer)
+	w.writeFor(timer) // if that fails, the job may be what helps
 	r.err = w.db.translate("maintain", w.transact(func() error {
 		w.rewrites = true
 		return r.job(w.tx)

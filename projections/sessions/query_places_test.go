@@ -71,6 +71,28 @@ func TestOlderSnapshotsReadTheirOwnMessages(t *testing.T) {
 	}
 }
 
+// A read that has its mark before a redaction and its snapshot after it shows nothing that was redacted.
+func TestRedactionBetweenMarkAndSnapshot(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	c := sessions.NewCache(20_000, l.Mark)
+	l.append(t, event(0, "created", `"sessionKey":"agent:eden:main","sessionId":"t1"`))
+	l.append(t, say(1, "main", "user", "secret", `"sessionId":"t1"`))
+	if got := l.kept(t, c, 10); len(got) != 1 {
+		t.Fatalf("%d messages, want 1", len(got))
+	}
+	reader := c.Open()
+	if err := l.Redact(t.Context(), l.newest(t, "t1", 1, 1<<20)[0].Seq); err != nil {
+		t.Fatal(err)
+	}
+	got := projectiontest.Read(t, l, func(ctx context.Context, tx *sql.Tx) ([]sessions.Message, error) {
+		return reader.Newest(ctx, tx, "t1", 10, 1<<20)
+	})
+	if diff := cmp.Diff(l.newest(t, "t1", 10, 1<<20), got); diff != "" {
+		t.Errorf("after the redaction (-log +cache):\n%s", diff)
+	}
+}
+
 // Whatever happens to a session, a cache gives what the log has.
 func TestKeptTranscriptsAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
