@@ -15,13 +15,14 @@ import (
 const wholeLog = 100_000
 
 type options struct {
-	Names  []string // parts to run; empty: all
-	Events int      // size of the big log
-	Rounds int      // rounds per median
-	Dir    string   // directory for the files; empty: the system's temporary one
-	Binary string   // path of the openclawd to measure as a process
-	Log    io.Writer
-	Report func(figure) error // gets each figure as soon as it is known
+	Names   []string // parts to run; empty: all
+	Events  int      // size of the big log
+	Rounds  int      // rounds per median
+	Dir     string   // directory for the files; empty: the system's temporary one
+	Binary  string   // path of the openclawd to measure as a process
+	Profile string   // file for a CPU profile of this process; empty: none
+	Log     io.Writer
+	Report  func(figure) error // gets each figure as soon as it is known
 }
 
 // benchmark is a part of a run: a group of figures that are measured together.

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -71,6 +72,7 @@ func newCommand() *cobra.Command {
 	flags.IntVar(&o.Rounds, "rounds", 3, "take medians over `N` rounds")
 	flags.StringVar(&o.Dir, "dir", "", "`DIR` for the files (default: the system's temporary directory)")
 	flags.StringVar(&o.Binary, "binary", "", "`FILE` of the openclawd to measure as a process (default: openclawd beside this program, or bin/openclawd)")
+	flags.StringVar(&o.Profile, "profile", "", "write a CPU profile of this process, without the servers that it starts, to `FILE`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.AddCommand(newFill(), newCompare())
@@ -89,7 +91,29 @@ func measure(ctx context.Context, o options, asJSON bool) (err error) {
 		return err
 	}
 	o.Report = printer(os.Stdout, asJSON)
+	if o.Profile != "" {
+		stop, err := profile(o.Profile)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	return runAll(ctx, o, parts)
+}
+
+// profile writes a CPU profile to a file until stop.
+func profile(path string) (stop func() error, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // findBinary returns the path of the openclawd to measure: the one given, or the first that exists.
