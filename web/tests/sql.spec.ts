@@ -126,18 +126,24 @@ test('T-SQL 3 shows what is refused, and the server stays well', async ({ page, 
   await visit(page, hub.url('sql'));
   await becomeAdmin(page);
   const head = await hub.head();
-  for (const sql of [
-    "ATTACH 'other.db' AS other",
-    'PRAGMA query_only=0',
-    'DELETE FROM events',
-    'SELECT * FROM no_such_table',
-    'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n',
-  ]) {
+  for (const [sql, code, sentence] of [
+    ["ATTACH 'other.db' AS other", 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['PRAGMA query_only=0', 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['DELETE FROM events', 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['SELECT * FROM no_such_table', 'sql_error', 'SQL에 오류가 있습니다.'],
+    [
+      'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n',
+      'sql_timeout',
+      '정해진 시간 안에 끝나지 않아 멈췄습니다.',
+    ],
+  ] as const) {
     const { status, body } = await askAPI(hub, sql);
     expect(status, sql).toBeGreaterThanOrEqual(400);
+    expect(body.code, sql).toBe(code);
     await run(page, sql);
-    await expect(page.locator('main .result').getByRole('alert').first(), sql).toBeVisible({ timeout: 20_000 });
-    expect(body.code, sql).toBeTruthy();
+    await expect(page.locator('main .result').getByRole('alert').first(), sql).toContainText(sentence, {
+      timeout: 20_000,
+    });
   }
   expect(await hub.head()).toBe(head);
   expect((await fetch(`${hub.origin}/readyz`)).status).toBe(200);
