@@ -162,6 +162,17 @@ test('T-SQL 4 keeps questions by name, and asks about the past', async ({ page, 
   await page.getByRole('button', { name: '저장', exact: true }).click();
   await expect(page.getByRole('button', { name: '머리', exact: true })).toBeVisible();
 
+  // The palette has it on every page, and the built-in ones too.
+  await visit(page, hub.url('tasks'));
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByRole('combobox').fill('날짜별');
+  await expect(palette.getByRole('option', { name: '날짜별 이벤트 수' })).toBeVisible();
+  await palette.getByRole('combobox').fill('머리');
+  await palette.getByRole('option', { name: '머리', exact: true }).click();
+  await expect(page).toHaveURL(/\/sql\?s=/);
+  await expect(editorOf(page)).toHaveText('SELECT max(seq) AS head FROM events');
+
   await page.goto(hub.url('sql?as_of=20'));
   await page.getByRole('button', { name: '머리', exact: true }).click();
   await expect(page.locator('main table td').first()).toHaveText('20', { timeout: 20_000 });
