@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
+	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
 // Each reason comes before all that stand below it: with two of them at once, the upper one is decided.
@@ -245,5 +246,32 @@ func TestWhatIsBlockedIsNamed(t *testing.T) {
 	t.Parallel()
 	if d := eden(t).starts("task_a", "one").blocks("task_a", "seum").next(); d.Kind != continuation.Nothing || d.Reason != continuation.Blocked || d.TaskID != "task_a" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// What a decision writes into the progress of a task can be shown in other languages.
+func TestLinesOfDecisionsHaveCodes(t *testing.T) {
+	t.Parallel()
+	w := eden(t).starts("task_a").blocks("task_a", "seum")
+	w.s.Tasks[0].Blocked.Requests = 3
+	for name, d := range map[string]continuation.Decision{
+		"returned":    {Kind: continuation.Recover, Action: coordination.ZombieMovedToBacklog, AgeHours: 25},
+		"interrupted": {Kind: continuation.Recover, Action: coordination.ZombieEscalated, AgeHours: 26, Attempt: 3},
+		"asked":       {Kind: continuation.Ask, To: "seum", Attempt: 2},
+		"no answer":   {Kind: continuation.Escalate, Reason: continuation.NoAnswer},
+		"no way":      {Kind: continuation.Escalate, Reason: continuation.NotDelivered},
+		"no helper":   {Kind: continuation.Escalate, Reason: continuation.NobodyToAsk},
+	} {
+		d.Agent, d.TaskID = "eden", "task_a"
+		var text string
+		switch data := d.Events(&w.s, "")[0].Data.(type) {
+		case coordination.Unblock:
+			text = data.Progress
+		case coordination.ZombieAbandoned:
+			text = data.Progress
+		}
+		if line := task.ReadLine(text); text == "" || line.Code == "" {
+			t.Errorf("%s: %q has no code", name, text)
+		}
 	}
 }

@@ -23,8 +23,13 @@ const (
 	LineForced         LineCode = "forced"     // completed with steps left
 	LineStopGuard      LineCode = "stop_guard" // completion refused because of the steps left
 	LineCompleted      LineCode = "completed"
-	LineUnblockAsked   LineCode = "unblock_asked"  // another agent was asked to unblock the task
-	LineUnblockFailed  LineCode = "unblock_failed" // that request was not delivered
+	LineUnblockAsked   LineCode = "unblock_asked"       // another agent was asked to unblock the task
+	LineUnblockFailed  LineCode = "unblock_failed"      // that request was not delivered
+	LineUnblockInVain  LineCode = "unblock_in_vain"     // it was asked for as often as allowed
+	LineNotReached     LineCode = "unblock_not_reached" // none of those who could unblock it was
+	LineNoHelper       LineCode = "unblock_no_helper"   // no agent may be asked
+	LineReturned       LineCode = "returned"            // to the backlog, for lack of progress
+	LineInterrupted    LineCode = "interrupted"         // for lack of progress, after some returns
 	LineStepsDefined   LineCode = "steps_defined"
 	LineStepsReordered LineCode = "steps_reordered"
 	LineStepAdded      LineCode = "step_added"
@@ -43,7 +48,8 @@ type Line struct {
 	Reason string   `json:"reason,omitempty"`
 	Step   string   `json:"step,omitempty"`  // its text
 	Steps  []string `json:"steps,omitempty"` // ids of those left
-	Count  int      `json:"count,omitempty"` // of steps
+	Count  int      `json:"count,omitempty"` // of steps, requests or times
+	Hours  int      `json:"hours,omitempty"` // without progress
 }
 
 // lineForms are the lines that decisions write, and those of OpenClaw; the first that matches counts.
@@ -66,6 +72,11 @@ var lineForms = []struct {
 	{LineCompleted, regexp.MustCompile(`^Task completed(?:: (?P<reason>(?s:.+)))?$`)},
 	{LineUnblockAsked, regexp.MustCompile(`^\[UNBLOCK\] request (?P<count>[0-9]{1,9}) of [0-9]+ to (?P<to>\S+)$`)},
 	{LineUnblockFailed, regexp.MustCompile(`^\[UNBLOCK\] request to (?P<to>\S+) not delivered \((?P<count>[0-9]{1,9}) of [0-9]+\)$`)},
+	{LineUnblockInVain, regexp.MustCompile(`^\[UNBLOCK\] help was asked for (?:(?P<once>once)|(?P<count>[0-9]{1,9}) times), and it was not unblocked$`)},
+	{LineNotReached, regexp.MustCompile(`^\[UNBLOCK\] those who could help could not be reached$`)},
+	{LineNoHelper, regexp.MustCompile(`^\[UNBLOCK\] no agent may be asked for help$`)},
+	{LineReturned, regexp.MustCompile(`^Moved to backlog: no activity for (?P<hours>[0-9]{1,9}) h$`)},
+	{LineInterrupted, regexp.MustCompile(`^Interrupted: no activity for (?P<hours>[0-9]{1,9}) h, for the (?P<count>[0-9]{1,9})(?:st|nd|rd|th) time$`)},
 	{LineStepsDefined, regexp.MustCompile(`^Steps defined: (?P<count>[0-9]{1,9})$`)},
 	{LineStepsReordered, regexp.MustCompile(`^Steps reordered$`)},
 	{LineStepAdded, regexp.MustCompile(`^\[s[0-9]+\] Added: (?P<step>(?s:.+))$`)},
@@ -105,7 +116,16 @@ func (l *Line) set(name, part string) {
 		l.Step = part
 	case "steps":
 		l.Steps = strings.Split(part, ", ")
+	case "once":
+		if part != "" {
+			l.Count = 1
+		}
+	case "hours":
+		l.Hours, _ = strconv.Atoi(part) // digits only
 	case "count":
+		if part == "" {
+			return
+		}
 		l.Count, _ = strconv.Atoi(part) // digits only
 	}
 }

@@ -98,15 +98,21 @@ func TestLinesOfDecisionsAreRead(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]task.Line{
-		"Added to backlog by 루다":                             {Code: task.LineBacklogAdded, By: "루다"},
-		"Picked from backlog":                                {Code: task.LineBacklogPicked},
-		"Task cancelled: 필요 없음":                              {Code: task.LineCancelled, Reason: "필요 없음"},
-		"Task completed: 배포함":                                {Code: task.LineCompleted, Reason: "배포함"}, // of OpenClaw
-		"[UNBLOCK] request 2 of 3 to seum":                   {Code: task.LineUnblockAsked, To: "seum", Count: 2},
-		"[UNBLOCK] request to seum not delivered (1 of 3)":   {Code: task.LineUnblockFailed, To: "seum", Count: 1},
-		"[s1] 구조 파악 완료":                                      {},
-		"[FORCE COMPLETE] Steps left: s2, s3":                {Code: task.LineForced, Steps: []string{"s2", "s3"}},
-		"Task cancelled: Reassigned by 병욱 to seum as task_9": {Code: task.LineReassigned, By: "병욱", To: "seum", TaskID: "task_9"},
+		"[UNBLOCK] help was asked for once, and it was not unblocked":    {Code: task.LineUnblockInVain, Count: 1},
+		"[UNBLOCK] help was asked for 3 times, and it was not unblocked": {Code: task.LineUnblockInVain, Count: 3},
+		"[UNBLOCK] those who could help could not be reached":            {Code: task.LineNotReached},
+		"[UNBLOCK] no agent may be asked for help":                       {Code: task.LineNoHelper},
+		"Moved to backlog: no activity for 25 h":                         {Code: task.LineReturned, Hours: 25},
+		"Interrupted: no activity for 26 h, for the 3rd time":            {Code: task.LineInterrupted, Hours: 26, Count: 3},
+		"Added to backlog by 루다":                                         {Code: task.LineBacklogAdded, By: "루다"},
+		"Picked from backlog":                                            {Code: task.LineBacklogPicked},
+		"Task cancelled: 필요 없음":                                          {Code: task.LineCancelled, Reason: "필요 없음"},
+		"Task completed: 배포함":                                            {Code: task.LineCompleted, Reason: "배포함"}, // of OpenClaw
+		"[UNBLOCK] request 2 of 3 to seum":                               {Code: task.LineUnblockAsked, To: "seum", Count: 2},
+		"[UNBLOCK] request to seum not delivered (1 of 3)":               {Code: task.LineUnblockFailed, To: "seum", Count: 1},
+		"[s1] 구조 파악 완료":                                                  {},
+		"[FORCE COMPLETE] Steps left: s2, s3":                            {Code: task.LineForced, Steps: []string{"s2", "s3"}},
+		"Task cancelled: Reassigned by 병욱 to seum as task_9":             {Code: task.LineReassigned, By: "병욱", To: "seum", TaskID: "task_9"},
 	} {
 		want.Text = text
 		if diff := cmp.Diff(want, task.ReadLine(text)); diff != "" {

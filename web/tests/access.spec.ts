@@ -294,6 +294,16 @@ test('T-I18N texts that are 40 % longer break no layout', async ({ page, hub }) 
           )
             found.push(`cut: ${button.outerHTML.slice(0, 120)}`);
         }
+        // A list shows what is chosen if it is at least as wide as one with that choice alone.
+        for (const select of main.querySelectorAll('select')) {
+          if (!select.checkVisibility() || !select.selectedOptions[0]) continue;
+          const alone = select.cloneNode(false) as HTMLSelectElement;
+          alone.append(select.selectedOptions[0].cloneNode(true));
+          Object.assign(alone.style, { position: 'absolute', width: 'max-content', minWidth: '0', maxWidth: 'none' });
+          select.after(alone);
+          if (alone.offsetWidth > select.offsetWidth + 1) found.push(`cut: ${select.ariaLabel}`);
+          alone.remove();
+        }
         return found;
       });
       expect(faults, `${path} ${width}`).toEqual([]);

@@ -78,6 +78,25 @@ test('T-KEYS search, help, palette and the past have their keys', async ({ page,
   await expect(page.getByRole('searchbox')).toBeFocused();
 });
 
+test('T-KEYS the palette has the actions of what is open, behind the search', async ({ page, hub }) => {
+  const { sessions } = await hub.api('work-sessions?limit=1');
+  const session = encodeURIComponent(sessions[0].workSessionId);
+  await visit(page, hub.url(`c/${session}`));
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByRole('combobox').fill('흐름');
+  await expect(palette.getByRole('option').first()).toContainText('“흐름” 검색');
+  await palette.getByRole('option', { name: /흐름 열기/ }).click();
+  await expect.poll(() => place(page)).toBe(`flow/${session}`);
+
+  // Another page has other actions.
+  await visit(page, hub.url('settings'));
+  await page.keyboard.press('Control+k');
+  await palette.getByRole('combobox').fill('흐름');
+  await expect(palette.getByRole('option', { name: /“흐름” 검색/ })).toBeVisible();
+  await expect(palette.getByRole('option', { name: /흐름 열기/ })).toHaveCount(0);
+});
+
 test('T-KEYS are off in a field, with a modifier and by the setting, and do not depend on the layout', async ({
   page,
   hub,

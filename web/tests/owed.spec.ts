@@ -56,6 +56,15 @@ test('T-OWED delivery and answer are apart, filters are in the URL, and a delive
   await rows.getByRole('link', { name: '대화' }).click();
   await expect(page).toHaveURL(/\/ui\/c\//);
   await page.goBack();
+  // Who owes the answer can be asked again, also by the key.
+  await rows.getByRole('link', { name: '이든에게 말하기' }).click();
+  await expect(page).toHaveURL(/\/ui\/chat\/eden$/);
+  await page.goBack();
+  await expect(rows).toHaveCount(1);
+  await page.getByRole('heading', { level: 1 }).click();
+  await page.keyboard.press('m');
+  await expect(page).toHaveURL(/\/ui\/chat\/eden$/);
+  await page.goBack();
   await rows.getByRole('button', { name: '전달 멈추기' }).click();
   const dialog = page.getByRole('dialog');
   await expect(dialog).toContainText('하위 에이전트에게 맡긴 것이 없습니다.');

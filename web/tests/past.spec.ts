@@ -162,6 +162,7 @@ test('T-PAST every link inside the past keeps it, and nothing can be changed the
     'health',
   ];
   places.push(`c/${encodeURIComponent(sessions[0].workSessionId)}`, `tasks/${encodeURIComponent(tasks[0].id)}`);
+  const toTell = /말하기$/;
   for (const place of places) {
     await settled(page, hub.url(`${place}${place.includes('?') ? '&' : '?'}as_of=${seq}`));
     const lost = await page
@@ -172,6 +173,8 @@ test('T-PAST every link inside the past keeps it, and nothing can be changed the
           .filter((link) => link.includes('/ui/') && !/[?&]as_of=\d+/.test(link)),
       );
     expect(lost, `links of ${place} that leave the past`).toEqual([]);
+    // Nothing can be told to the past, so nothing offers it.
+    await expect(page.locator('main').getByText(toTell), place).toHaveCount(0);
     for (const name of [/^승인/, /^거절/, /^다시 보내기/, /^버리기/, /^분류/, /^되돌리기/]) {
       for (const button of await page.locator('main').getByRole('button', { name }).all()) {
         if (!(await button.isVisible())) continue;
@@ -181,6 +184,11 @@ test('T-PAST every link inside the past keeps it, and nothing can be changed the
     }
   }
   expect(changes).toEqual([]);
+  // The same pages offer it now.
+  for (const place of ['tasks', 'agents/eden', `tasks/${encodeURIComponent(tasks[0].id)}`]) {
+    await visit(page, hub.url(place));
+    await expect(page.locator('main').getByText(toTell).first(), place).toBeVisible();
+  }
   // What a page would send is refused as well.
   const response = await page.request.patch(
     hub

@@ -126,18 +126,24 @@ test('T-SQL 3 shows what is refused, and the server stays well', async ({ page, 
   await visit(page, hub.url('sql'));
   await becomeAdmin(page);
   const head = await hub.head();
-  for (const sql of [
-    "ATTACH 'other.db' AS other",
-    'PRAGMA query_only=0',
-    'DELETE FROM events',
-    'SELECT * FROM no_such_table',
-    'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n',
-  ]) {
+  for (const [sql, code, sentence] of [
+    ["ATTACH 'other.db' AS other", 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['PRAGMA query_only=0', 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['DELETE FROM events', 'sql_refused', '허용되지 않는 SQL입니다.'],
+    ['SELECT * FROM no_such_table', 'sql_error', 'SQL에 오류가 있습니다.'],
+    [
+      'WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n',
+      'sql_timeout',
+      '정해진 시간 안에 끝나지 않아 멈췄습니다.',
+    ],
+  ] as const) {
     const { status, body } = await askAPI(hub, sql);
     expect(status, sql).toBeGreaterThanOrEqual(400);
+    expect(body.code, sql).toBe(code);
     await run(page, sql);
-    await expect(page.locator('main .result').getByRole('alert').first(), sql).toBeVisible({ timeout: 20_000 });
-    expect(body.code, sql).toBeTruthy();
+    await expect(page.locator('main .result').getByRole('alert').first(), sql).toContainText(sentence, {
+      timeout: 20_000,
+    });
   }
   expect(await hub.head()).toBe(head);
   expect((await fetch(`${hub.origin}/readyz`)).status).toBe(200);
@@ -155,6 +161,17 @@ test('T-SQL 4 keeps questions by name, and asks about the past', async ({ page, 
   await page.getByLabel('저장할 이름').fill('머리');
   await page.getByRole('button', { name: '저장', exact: true }).click();
   await expect(page.getByRole('button', { name: '머리', exact: true })).toBeVisible();
+
+  // The palette has it on every page, and the built-in ones too.
+  await visit(page, hub.url('tasks'));
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByRole('combobox').fill('날짜별');
+  await expect(palette.getByRole('option', { name: '날짜별 이벤트 수' })).toBeVisible();
+  await palette.getByRole('combobox').fill('머리');
+  await palette.getByRole('option', { name: '머리', exact: true }).click();
+  await expect(page).toHaveURL(/\/sql\?s=/);
+  await expect(editorOf(page)).toHaveText('SELECT max(seq) AS head FROM events');
 
   await page.goto(hub.url('sql?as_of=20'));
   await page.getByRole('button', { name: '머리', exact: true }).click();

@@ -25,6 +25,12 @@ export function claimKeys(keys: Claim['keys']): () => void {
   return () => void claims.splice(claims.indexOf(claim), 1);
 }
 
+/** What a key does now, for those who choose it by name; null if it does nothing. */
+export function claimed(name: string): (() => void) | null {
+  const claim = claims.findLast(({ keys }) => name in keys);
+  return claim ? () => claim.keys[name]!(new KeyboardEvent('keydown', { key: name })) : null;
+}
+
 /** Whether a key belongs to the browser or the system: Alt-Left is Back. */
 export const isModified = (event: KeyboardEvent): boolean =>
   event.altKey || event.ctrlKey || event.metaKey || event.shiftKey;

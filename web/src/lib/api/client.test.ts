@@ -160,5 +160,6 @@ it('marks changes, so that other sites cannot make them', async () => {
 
 it('has a sentence for each code, and the one of internal for others', () => {
   for (const code of Object.keys(errors) as ErrorCode[]) expect(errorSentence(code)).not.toBe('');
-  expect(errorSentence('sql_off')).toBe(errorSentence('internal'));
+  expect(errorSentence('sql_refused')).not.toBe(errorSentence('internal'));
+  expect(errorSentence('of_a_newer_server' as ErrorCode)).toBe(errorSentence('internal'));
 });

@@ -3930,11 +3930,13 @@ export interface components {
             step?: string;
             /** @description Ids of the steps that were left */
             steps?: string[];
-            /** @description Number of steps */
+            /** @description Number of steps, requests or times */
             count?: number;
+            /** @description Hours without progress */
+            hours?: number;
         };
         /** @enum {string} */
-        TaskLineCode: "started" | "awaits_approval" | "approved" | "rejected" | "backlog_added" | "backlog_picked" | "blocked" | "resumed" | "reassigned" | "cancelled" | "forced" | "stop_guard" | "completed" | "unblock_asked" | "unblock_failed" | "steps_defined" | "steps_reordered" | "step_added" | "step_completed" | "step_skipped" | "step_started";
+        TaskLineCode: "started" | "awaits_approval" | "approved" | "rejected" | "backlog_added" | "backlog_picked" | "blocked" | "resumed" | "reassigned" | "cancelled" | "forced" | "stop_guard" | "completed" | "unblock_asked" | "unblock_failed" | "unblock_in_vain" | "unblock_not_reached" | "unblock_no_helper" | "returned" | "interrupted" | "steps_defined" | "steps_reordered" | "step_added" | "step_completed" | "step_skipped" | "step_started";
         /** @description Number of open tasks by status */
         TaskCounts: {
             [key: string]: number;

@@ -6,7 +6,7 @@ import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
 import { askedOf } from '../owed/asked';
 import { owedKinds, owedPrompts, owedStates, type Owed } from '../owed/words';
-import { lineText } from '../../pages/tasks/progress';
+import { lineText, outcomeText } from '../../pages/tasks/progress';
 import { taskLines } from '../../pages/tasks/progress.words';
 import { routingReasons, routingWarnings } from './routing';
 import { configCodes } from '../../pages/settings/words';
@@ -80,12 +80,30 @@ it('says in the language of the page what the server wrote into the progress of 
       { text: '[BLOCKED] 키 대기', code: 'blocked', reason: '키 대기' } as const,
       { text: '[FORCE COMPLETE] Steps left: s2', code: 'forced', steps: ['s2'] } as const,
       { text: 'Task resumed by 병욱', code: 'resumed', by: '병욱' } as const,
+      { text: 'Moved to backlog: no activity for 25 h', code: 'returned', hours: 25 } as const,
       { text: 'half of it' },
     ].map((line) => lineText(line as Parameters<typeof lineText>[0], [...steps]));
   locale.language = 'ko';
-  expect(said()).toEqual(['막힘: 키 대기', '남은 단계가 있지만 완료함: 전략 추가', '다시 시작됨 · 병욱', 'half of it']);
+  expect(said()).toEqual([
+    '막힘: 키 대기',
+    '남은 단계가 있지만 완료함: 전략 추가',
+    '다시 시작됨 · 병욱',
+    '25시간 동안 진행이 없어 백로그로 되돌림',
+    'half of it',
+  ]);
+  const interrupted = { text: 'Interrupted: no activity for 26 h, for the 3rd time', code: 'interrupted' } as const;
+  const lines = [{ text: 'half of it' }, { ...interrupted, hours: 26, count: 3 }];
+  const why = { kind: 'interrupted', reason: 'no work for 26 h' };
+  expect(outcomeText(why, lines, [])).toBe('26시간 동안 진행이 없어 멈춤 (3번째)');
+  expect(outcomeText({ kind: 'completed', summary: '배포함' }, lines, [])).toBe('배포함');
   locale.language = 'en';
-  expect(said()).toEqual(['Blocked: 키 대기', 'Completed with steps left: 전략 추가', 'Resumed by 병욱', 'half of it']);
+  expect(said()).toEqual([
+    'Blocked: 키 대기',
+    'Completed with steps left: 전략 추가',
+    'Resumed by 병욱',
+    'Returned to the backlog after 25 hours without progress',
+    'half of it',
+  ]);
 });
 
 it('says in the language of the page what the server asked in the name of an agent', () => {

@@ -62,7 +62,7 @@ export const runStates: Record<Schemas['RunState'], Word> = dictionary({
 });
 
 /** What the page says about a request that failed. Details of the server are beside it. */
-export const errors: Partial<Record<ErrorCode, Word>> = dictionary({
+export const errors: Record<ErrorCode, Word> = dictionary({
   unauthorized: { ko: '로그인이 필요합니다.', en: 'You need to log in.' },
   forbidden: { ko: '이 세션으로는 할 수 없습니다.', en: 'This session may not do that.' },
   wrong_token: { ko: '토큰이 맞지 않습니다.', en: 'The token is wrong.' },
@@ -113,11 +113,42 @@ export const errors: Partial<Record<ErrorCode, Word>> = dictionary({
   no_such_point: { ko: '로그에 그 시점이 없습니다.', en: 'The log has no such point.' },
   past_failed: { ko: '그 시점의 상태를 만들지 못했습니다.', en: 'The state at that point could not be built.' },
   archived: { ko: '보관된 구간이라 바로 읽을 수 없습니다.', en: 'That part is archived.' },
+  unsupported_media_type: { ko: '요청의 형식이 맞지 않습니다.', en: 'The request has the wrong format.' },
+  method_not_allowed: {
+    ko: '이 주소에는 그런 요청을 할 수 없습니다.',
+    en: 'This address does not take such requests.',
+  },
+  bad_handshake: { ko: '연결을 열지 못했습니다.', en: 'The connection could not be opened.' },
+  path_not_allowed: { ko: '쓸 수 없는 경로입니다.', en: 'That path may not be used.' },
+  not_a_file: { ko: '파일이 아닙니다.', en: 'It is not a file.' },
+  write_failed: { ko: '파일을 쓰지 못했습니다.', en: 'The file could not be written.' },
+  foreign_event: {
+    ko: '데이터베이스에 다른 프로그램의 이벤트가 있습니다.',
+    en: 'The database has events of another program.',
+  },
+  sql_off: { ko: 'SQL이 꺼져 있습니다.', en: 'SQL is turned off.' },
+  sql_refused: { ko: '허용되지 않는 SQL입니다.', en: 'This SQL is not allowed.' },
+  sql_error: { ko: 'SQL에 오류가 있습니다.', en: 'The SQL has an error.' },
+  sql_timeout: {
+    ko: '정해진 시간 안에 끝나지 않아 멈췄습니다.',
+    en: 'It was stopped, because it did not end in time.',
+  },
+  sql_too_large: { ko: '결과가 너무 큽니다.', en: 'The result is too large.' },
+  sql_busy: {
+    ko: '다른 SQL이 실행 중입니다. 잠시 뒤에 다시 하세요.',
+    en: 'Other SQL is running. Try again in a while.',
+  },
+  invalid_redaction: { ko: '지울 것을 잘못 골랐습니다.', en: 'What is to be redacted is not valid.' },
+  protected_event: { ko: '지울 수 없는 이벤트가 있습니다.', en: 'An event among them cannot be redacted.' },
+  too_many_events: { ko: '이벤트가 너무 많습니다.', en: 'There are too many events.' },
+  nothing_to_redact: { ko: '지울 것이 없습니다.', en: 'There is nothing to redact.' },
+  no_room: { ko: '디스크에 자리가 모자랍니다.', en: 'The disk does not have enough space.' },
   not_here: { ko: '이 서버에는 없는 기능입니다.', en: 'This server does not have that.' },
   task_hub: { ko: '이전 Task-Hub가 답하지 않습니다.', en: 'The old Task-Hub does not answer.' },
 });
 
-export const errorSentence = (code: ErrorCode): string => t(errors[code] ?? errors.internal!);
+// A newer server may have a code that this page does not know.
+export const errorSentence = (code: ErrorCode): string => t(errors[code] ?? errors.internal);
 
 /** Why something failed or is blocked, by reasonCode. */
 export const reasons: Record<Schemas['ReasonCode'], Word> = dictionary({

@@ -7,6 +7,14 @@ import { taskLines } from './progress.words';
 type Line = Schemas['TaskLine'];
 type Step = NonNullable<Schemas['TaskOfAgent']['steps']>[number];
 
+type Outcome = { kind: string; summary?: string; reason?: string };
+
+/** How a task ended, or why it stands still: its summary or reason, and what the server did to it in the language of the page. */
+export function outcomeText(outcome: Outcome | undefined, lines: Line[], known: Step[]): string {
+  const line = outcome?.kind === 'interrupted' ? lines.findLast(({ code }) => code === 'interrupted') : undefined;
+  return line ? lineText(line, known) : outcome?.summary || outcome?.reason || '';
+}
+
 /** A line of progress: what an agent wrote as it is, what the server wrote in the language of the page. */
 export function lineText(line: Line, known: Step[]): string {
   if (line.code === undefined || !(line.code in taskLines)) return line.text;
@@ -16,5 +24,6 @@ export function lineText(line: Line, known: Step[]): string {
     to: line.to ? agents.nameOf(line.to) : '',
     text: line.step ?? line.reason ?? list(contents),
     count: line.count ?? 0,
+    hours: line.hours ?? 0,
   });
 }

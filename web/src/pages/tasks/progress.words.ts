@@ -1,15 +1,18 @@
 import type { Schemas } from '$lib/api/client';
 import { dictionary, type Phrase } from '$lib/i18n/index.svelte';
 
-/** What a sentence is made of: who decided, to whom, why or what, and how many steps. Each may be empty. */
+/** What a sentence is made of: who decided, to whom, why or what, how many, and hours. Each may be empty. */
 export interface Facts {
   by: string;
   to: string;
   text: string;
   count: number;
+  hours: number;
 }
 
 const saying = (sentence: string, detail: string) => (detail ? `${sentence}: ${detail}` : sentence);
+const times = (n: number) => (n === 1 ? 'once' : `${n} times`);
+const span = (n: number) => (n === 1 ? '1 hour' : `${n} hours`);
 const steps = (n: number) => (n === 1 ? '1 step' : `${n} steps`);
 
 /** Sentences for what the server wrote into the progress of a task. */
@@ -52,6 +55,26 @@ export const taskLines: Record<Schemas['TaskLineCode'], Phrase<[Facts]>> = dicti
   unblock_failed: {
     ko: ({ to }: Facts) => `${to}에게 보낸 요청이 전달되지 않음`,
     en: ({ to }: Facts) => `The request to ${to} was not delivered`,
+  },
+  unblock_in_vain: {
+    ko: ({ count }: Facts) => `${count}번 풀어 달라고 요청했지만 풀리지 않음`,
+    en: ({ count }: Facts) => `Asked ${times(count)} to unblock it, in vain`,
+  },
+  unblock_not_reached: {
+    ko: () => '풀 수 있는 에이전트에게 요청이 전달되지 않음',
+    en: () => 'Those who could unblock it could not be reached',
+  },
+  unblock_no_helper: {
+    ko: () => '풀어 달라고 요청할 수 있는 에이전트가 없음',
+    en: () => 'No agent may be asked to unblock it',
+  },
+  returned: {
+    ko: ({ hours }: Facts) => `${hours}시간 동안 진행이 없어 백로그로 되돌림`,
+    en: ({ hours }: Facts) => `Returned to the backlog after ${span(hours)} without progress`,
+  },
+  interrupted: {
+    ko: ({ hours, count }: Facts) => `${hours}시간 동안 진행이 없어 멈춤 (${count}번째)`,
+    en: ({ hours, count }: Facts) => `Interrupted after ${span(hours)} without progress, ${times(count)} in all`,
   },
   steps_defined: {
     ko: ({ count }: Facts) => `단계 ${count}개를 정함`,
