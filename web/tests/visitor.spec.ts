@@ -6,7 +6,7 @@ const sessionsOf = async (hub: Hub) =>
     workSessionId: string;
     eventCount: number;
     roleCounts: Record<string, number>;
-    threads: { events: { seq: number; type: string }[] }[];
+    threads: { fromAgent: string; toAgent: string; events: { seq: number; type: string }[] }[];
   }[];
 
 test('T-VISIT a link to the first message of a long conversation shows it', async ({ page, hub }) => {
@@ -97,4 +97,34 @@ test('T-VISIT conversations with sub-agents stand below a heading', async ({ pag
   )!;
   await visit(page, hub.url(`c/${workSessionId}?cat=all`));
   await expect(page.getByRole('listitem').filter({ hasText: /^하위 에이전트와$/ })).toBeVisible();
+});
+
+test('T-VISIT numbers of work sessions are those of the lists to which they lead', async ({ page, hub }) => {
+  for (const name of ['활동 중', '조용함', '막힘']) {
+    await visit(page, hub.url());
+    const link = page.getByRole('main').getByRole('link', { name: new RegExp(`^${name} \\d+$`) });
+    const said = Number((await link.innerText()).match(/\d+/)![0]);
+    await link.click();
+    await shown(page);
+    await expect(page.locator('section.list .foot')).toContainText(`중 ${said}개`);
+  }
+});
+
+test('T-VISIT from a whole work session one can step into each of its conversations', async ({ page, hub }) => {
+  const { agents } = (await hub.api('agents')) as { agents: { id: string; kind: string }[] };
+  const isMain = (id: string) => agents.some((agent) => agent.id === id && agent.kind === 'main');
+  const session = (await sessionsOf(hub)).find(
+    ({ threads }) => threads.filter((one) => isMain(one.fromAgent) && isMain(one.toAgent)).length > 1,
+  )!;
+  await visit(page, hub.url(`c/${session.workSessionId}?cat=all`));
+  await page.getByText('끼어들 대화').locator('..').getByRole('link').first().click();
+  await expect(page).toHaveURL(/\/conv:/);
+  await expect(page.getByRole('button', { name: /대화에 끼어들기/ })).toBeVisible();
+});
+
+test('T-VISIT the list shows the work session that a link opens', async ({ page, hub }) => {
+  await page.setViewportSize({ width: 1440, height: 600 });
+  const last = (await sessionsOf(hub)).at(-1)!;
+  await visit(page, hub.url(`c/${last.workSessionId}?cat=all`));
+  await expect(page.locator(`section.list a[data-row="${last.workSessionId}"]`)).toBeInViewport();
 });

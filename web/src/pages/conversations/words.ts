@@ -61,6 +61,7 @@ export const w = words({
   pickOpen: { ko: '열기', en: 'open' },
   pickSearch: { ko: '찾기', en: 'search' },
 
+  stepInto: { ko: '끼어들 대화', en: 'Step into' },
   back: { ko: '목록으로', en: 'Back to the list' },
   whole: { ko: '모든 대화', en: 'All conversations' },
   thread: { ko: '대화', en: 'Conversation' },
