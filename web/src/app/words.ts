@@ -34,6 +34,11 @@ export const w = words({
   overdue: { ko: (n: number) => `늦은 답 ${n}개`, en: (n: number) => `${n} overdue` },
   pastBar: { ko: '과거 시점 보기', en: 'Showing the past' },
   nothingRuns: { ko: '아무것도 다시 실행되지 않습니다.', en: 'Nothing is executed again.' },
+  recorded: { ko: (time: string) => `${time}에 기록됨`, en: (time: string) => `recorded ${time}` },
+  recordedHow: {
+    ko: '나중에 들여온 이벤트입니다. 보관과 기한은 기록된 때로 셉니다.',
+    en: 'This event was imported later. What is archived or overdue is counted from when it was recorded.',
+  },
   earlier: { ko: '이전', en: 'Previous' },
   later: { ko: '다음', en: 'Next' },
   earlierProblem: { ko: '이전 문제', en: 'Previous problem' },

@@ -38,6 +38,11 @@ class Clock {
     this.now = at ?? this.second;
   }
 
+  /** The time to which the age of something is counted. What is newer than the last step is not in the future. */
+  since(at: number): number {
+    return this.stood !== null || at <= this.now ? this.now : Math.max(this.now, Math.min(at, this.second));
+  }
+
   exactly(): number {
     return Date.now() + this.#offset;
   }

@@ -98,8 +98,8 @@ const sentences: Record<string, Word> = dictionary({
 /** What to do about a reason, where something can be done. */
 const advice: Record<string, Word> = dictionary({
   context_too_long: {
-    ko: '세션을 비우고 다시 보내세요. 그대로 보내면 같은 결과입니다.',
-    en: 'Reset the session and send it again; as it is, it fails again.',
+    ko: '답할 에이전트에게 /new를 보내 세션을 비우고 다시 물어보세요. 그대로 보내면 같은 결과입니다.',
+    en: 'Send /new to the agent that answers, which clears its session, and ask again; as it is, it fails again.',
   },
   model_rejected: {
     ko: '모델 설정과 요청 내용을 확인하세요.',

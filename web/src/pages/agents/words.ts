@@ -53,6 +53,7 @@ export const w = words({
   bot: { ko: 'Discord 봇', en: 'Discord bot' },
   noBot: { ko: '없음', en: 'none' },
   botPast: { ko: '과거의 봇 상태는 알 수 없습니다.', en: 'The state of bots in the past is not known.' },
+  problems: { ko: '문제', en: 'Problems' },
   currentTask: { ko: '지금 하는 작업', en: 'Current task' },
   noTask: { ko: '하는 작업이 없습니다.', en: 'It has no current task.' },
   taskFailed: { ko: '마지막 작업이 오류로 끝났습니다.', en: 'The last task ended with an error.' },

@@ -7,9 +7,14 @@ export const w = words({
     ko: '에이전트가 서로 메시지를 보내면 여기에 나타납니다. 직접 시작하려면:',
     en: 'They appear here when agents send messages to each other. To start one:',
   },
+  onlyArchived: { ko: '보관된 작업 세션만 있습니다.', en: 'All work sessions are archived.' },
+  onlyArchivedHow: {
+    ko: '24시간 넘게 조용한 작업 세션은 보관되어 이 목록에 나오지 않습니다.',
+    en: 'After 24 quiet hours a work session is archived, and this list leaves it out.',
+  },
   hello: { ko: '안녕', en: 'hello' },
   categories: { ko: '범주', en: 'Categories' },
-  all: { ko: '전체', en: 'All' },
+  all: { ko: '보관까지 모두', en: 'All, archived too' },
   allHow: { ko: '보관된 것까지 모든 작업 세션', en: 'All work sessions, archived ones too' },
   list: { ko: '작업 세션', en: 'Work sessions' },
   filters: { ko: '조건', en: 'Filters' },
@@ -24,6 +29,7 @@ export const w = words({
   openOnly: { ko: '열린 것만', en: 'Open only' },
   openHow: { ko: '아직 기다리는 것이 있는 작업 세션만', en: 'Only work sessions with something open' },
   sub: { ko: '하위 에이전트도', en: 'With sub-agents' },
+  subThreads: { ko: '하위 에이전트와', en: 'With sub-agents' },
   subHow: {
     ko: '하위 에이전트와의 대화만 있는 작업 세션도',
     en: 'Also work sessions with sub-agents only',
@@ -55,6 +61,7 @@ export const w = words({
   pickOpen: { ko: '열기', en: 'open' },
   pickSearch: { ko: '찾기', en: 'search' },
 
+  stepInto: { ko: '끼어들 대화', en: 'Step into' },
   back: { ko: '목록으로', en: 'Back to the list' },
   whole: { ko: '모든 대화', en: 'All conversations' },
   thread: { ko: '대화', en: 'Conversation' },
@@ -250,8 +257,8 @@ export const nextSteps = codes({
     en: 'The same request gives the same result. Change its content or the model and send it again.',
   },
   context_too_long: {
-    ko: '세션을 비우거나 내용을 줄여서 다시 보내세요.',
-    en: 'Clear the session or shorten the content, and send it again.',
+    ko: '답할 에이전트에게 /new를 보내 세션을 비우거나, 내용을 줄여서 다시 보내세요.',
+    en: 'Send /new to the agent that answers, which clears its session, or shorten the content; then send it again.',
   },
   rate_limited: {
     ko: '한도가 풀리기를 기다렸다가 다시 보내세요.',

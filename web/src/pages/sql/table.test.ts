@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { queriesOf } from '../../../scripts/queries.ts';
 import { builtIn } from './words';
 import queries from 'virtual:queries';
-import { chartColumns, toCSV, toJSON, type Result } from './table';
+import { chartColumns, inTime, toCSV, toJSON, type Result } from './table';
 
 const result = (columns: string[], rows: unknown[][]): Result =>
   ({
@@ -78,5 +78,32 @@ describe('queriesOf', () => {
 describe('built-in questions', () => {
   it('are queries of docs/schema.md', () => {
     expect(builtIn.filter(({ heading }) => !/^SELECT\b/.test(queries[heading] ?? ''))).toEqual([]);
+  });
+});
+
+describe('inTime', () => {
+  it('orders days and times, and leaves other rows as they are', () => {
+    expect(
+      inTime(
+        [
+          ['2026-11-28', 1],
+          ['2026-11-27', 2],
+        ],
+        0,
+      ),
+    ).toEqual([
+      ['2026-11-27', 2],
+      ['2026-11-28', 1],
+    ]);
+    expect(inTime([['2026-11-28T09:00Z'], ['2026-11-28T08:00Z']], 0)).toEqual([
+      ['2026-11-28T08:00Z'],
+      ['2026-11-28T09:00Z'],
+    ]);
+    for (const rows of [
+      [['b'], ['a']],
+      [['2026-11-28'], [null], ['2026-11-27']],
+      [['2026-11-281'], ['2026-11-27']],
+    ])
+      expect(inTime(rows, 0)).toEqual(rows);
   });
 });

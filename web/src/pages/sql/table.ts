@@ -16,6 +16,13 @@ export function chartColumns(result: Result): { across: number; up: number[] } {
   return { across, up: numeric.filter((column) => column !== across) };
 }
 
+/** Rows ordered by a column of days, or of times that begin with a day; as they are if it is none. */
+export function inTime(rows: Result['rows'], column: number): Result['rows'] {
+  const dated = rows.every((row) => /^\d{4}-\d{2}-\d{2}(?!\d)/.test(textOf(row[column])));
+  const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  return dated ? rows.toSorted((a, b) => order(textOf(a[column]), textOf(b[column]))) : rows;
+}
+
 /** Milliseconds since 1970, by the naming rule of the views. */
 export const isTime = (name: string): boolean =>
   name.endsWith('_ms') && !/(duration|response|after|elapsed|wait)/.test(name);

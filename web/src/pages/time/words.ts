@@ -81,7 +81,8 @@ export const w = words({
   choose: { ko: '시점 고르기', en: 'Choose points' },
   compareThese: { ko: '비교', en: 'Compare' },
   needsPoints: { ko: '비교할 두 시점을 적으세요.', en: 'Give two points to compare.' },
-  showTables: { ko: '표로 보기', en: 'Show as tables' },
+  showTables: { ko: '데이터베이스 표로 보기', en: 'Show database tables' },
+  showAll: { ko: (n: string) => `${n}개 모두 보기`, en: (n: string) => `Show all ${n}` },
   table: { ko: '표', en: 'Table' },
   projection: { ko: '프로젝션', en: 'Projection' },
   rows: { ko: 'B의 줄 수', en: 'Rows at B' },
@@ -121,4 +122,5 @@ export const columns: Record<string, Word> = dictionary({
   error_class: { ko: '오류', en: 'Error' },
   attempt: { ko: '시도', en: 'Attempt' },
   type: { ko: '마지막 이벤트', en: 'Last event' },
+  at: { ko: '마지막 활동', en: 'Last activity' },
 });
