@@ -34,3 +34,12 @@ test('T-SMOKE the stage notices what no page may show', async ({ page, hub, faul
   await expect.poll(() => faults.list.some((fault) => fault.startsWith('console: policy: img-src'))).toBe(true);
   faults.allow(/./s);
 });
+
+test('T-SMOKE the work of sub-agents for a task is said in the language of the page', async ({ page, hub }) => {
+  const { task } = await hub.api('tasks/task_aa11');
+  expect(task.delegations).toMatchObject([{ delegationId: 'd1', status: 'running' }]);
+  await visit(page, hub.url('tasks/task_aa11'));
+  const section = page.locator('main section').filter({ has: page.getByRole('heading', { name: '맡긴 일' }) });
+  await expect(section).toContainText('실행 중');
+  await expect(section).not.toContainText(/delegationId|status|running/);
+});
