@@ -42,6 +42,16 @@ release: ## Build dist/openclawd-<os>-<arch> for linux, darwin and windows, with
 	done
 	@cd $(DIST) && { sha256sum openclawd-* 2>/dev/null || shasum -a 256 openclawd-*; } > SHA256SUMS && cat SHA256SUMS
 
+# Most bytes of the stripped program for linux/amd64. What it is made of is in docs/performance.md. It uses the compiled packages of `make build`.
+SIZE_LIMIT := 36500000
+
+.PHONY: size
+size: ## Check that the stripped program is within its limit, SIZE_LIMIT bytes
+	@set -e; built=$$(mktemp); trap 'rm -f "$$built"' EXIT; \
+		CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO) build -ldflags='-s -w' -o "$$built" ./cmd/openclawd; \
+		bytes=$$(($$(wc -c < "$$built"))); echo "the stripped program has $$bytes bytes, limit $(SIZE_LIMIT)"; \
+		[ $$bytes -le $(SIZE_LIMIT) ] || { echo "it is too large: see Size of the program in docs/performance.md"; exit 1; }
+
 .PHONY: release-check
 release-check: ## Build the release twice, with separate caches, and compare the bytes; then vet all platforms
 	@set -e; again=$$(mktemp -d); trap 'chmod -R u+w "$$again"; rm -rf "$$again"' EXIT; \
@@ -206,7 +216,7 @@ lint: ## Check format, vet, staticcheck and the architecture tests
 	CGO_ENABLED=0 $(TEST) .
 
 .PHONY: check
-check: lint test test-race test-full ## Run everything that must pass before a merge
+check: lint size test test-race test-full ## Run everything that must pass before a merge
 
 .PHONY: clean
 clean: ## Remove build output

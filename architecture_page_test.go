@@ -64,7 +64,7 @@ func TestPageLocksNoAddresses(t *testing.T) {
 
 // Every file of the page that is needed for the build is committed, and nothing of it is ignored.
 func TestPageNamesItsFiles(t *testing.T) {
-	for _, name := range []string{"index.html", "app.js", "app.css", "LICENSES.txt"} {
+	for _, name := range []string{"index.html", "app.js.gz", "app.css.gz", "LICENSES.txt.gz"} {
 		if _, err := os.Stat(filepath.Join("web", "dist", name)); err != nil {
 			t.Errorf("web/dist has no %s", name)
 		}

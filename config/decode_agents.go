@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/chain"
+	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // day is the unit of long durations.
@@ -78,7 +79,7 @@ func (c *Config) decodeEntries(f *fields, seen map[string]position) {
 		}
 		c.decodeAgent(f, id, seen)
 	})
-	slices.SortStableFunc(c.Agents[before:], func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
+	sorting.StablyBy(c.Agents[before:], func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
 	entries := f.object.get("entries")
 	if entries == nil {
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/plan"
+	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/pending"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -187,7 +188,7 @@ func (b *fileBoard) approvals(q pending.Query, visit func(*approval.Approval)) (
 			}
 		}
 	}
-	slices.SortFunc(faults, func(a, b workspace.Fault) int {
+	sorting.By(faults, func(a, b workspace.Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Error, b.Error))
 	})
 	return slices.Compact(faults), nil

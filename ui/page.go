@@ -7,57 +7,56 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 const indexName = "index.html"
+
+// packedName is the end of the names of files that the build has compressed with gzip.
+const packedName = ".gz"
 
 // page holds the files of the page. It is served at the version's address, ui/a/<version>/, so that browsers may keep
 // the files for good although their names stay the same; index.html, at every other address, leads there.
 type page struct {
 	version       string // hash of all files
-	files         map[string]*asset
-	before, after []byte // index.html, around the address that relative addresses are resolved against
+	stored        fs.FS
+	files         map[string]asset // by name, without packedName
+	before, after []byte           // index.html, around the address that relative addresses are resolved against
 }
 
-// asset is a file that never changes.
+// asset is a file that never changes. It is read when it is asked for: browsers keep it, so nothing of it is kept here.
 type asset struct {
-	kind    string // media type
-	content []byte
-	zipped  func() []byte // nil where compression gains nothing
+	kind   string // media type
+	name   string // among the stored files
+	packed bool   // stored compressed
 }
 
 func readPage(files fs.FS) (*page, error) {
-	p := &page{files: map[string]*asset{}}
+	p := &page{stored: files, files: map[string]asset{}}
 	hash := sha256.New()
 	if err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(hash, "%s\x00%d\x00", name, len(content))
-		hash.Write(content)
-		p.files[name] = newAsset(name, content)
-		return nil
+		shown, packed := strings.CutSuffix(name, packedName)
+		p.files[shown] = asset{kind: kindOf(shown), name: name, packed: packed}
+		return hashFile(hash, files, name)
 	}); err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	p.version = hex.EncodeToString(hash.Sum(nil))[:16]
-	index := p.files[indexName]
-	if index == nil {
-		return nil, errors.New("read the page: there is no " + indexName)
+	index, err := fs.ReadFile(files, indexName)
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	delete(p.files, indexName)
-	text := baseTag.ReplaceAll(index.content, nil)
+	text := baseTag.ReplaceAll(index, nil)
 	text = ownAddress.ReplaceAll(text, []byte(`${1}a/`+p.version+`/`))
 	head := headTag.FindIndex(text)
 	if head == nil {
@@ -67,19 +66,26 @@ func readPage(files fs.FS) (*page, error) {
 	return p, nil
 }
 
+func hashFile(hash io.Writer, files fs.FS, name string) error {
+	file, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(hash, "%s\x00%d\x00", name, info.Size())
+	_, err = io.Copy(hash, file)
+	return err
+}
+
 var (
 	headTag    = regexp.MustCompile(`(?i)<head>`)
 	baseTag    = regexp.MustCompile(`(?i)<base[^>]*>\s*`)
 	ownAddress = regexp.MustCompile(`\b((?:src|href)=")\./`)
 )
-
-func newAsset(name string, content []byte) *asset {
-	a := &asset{kind: kindOf(name), content: content}
-	if isText(a.kind) && len(content) >= minZipped {
-		a.zipped = sync.OnceValue(func() []byte { return zip(content) })
-	}
-	return a
-}
 
 // kinds are the media types by extension, the same on every machine.
 var kinds = map[string]string{
@@ -101,15 +107,12 @@ func isText(kind string) bool {
 		strings.HasPrefix(kind, "application/yaml") || strings.HasPrefix(kind, "image/svg")
 }
 
-func zip(content []byte) []byte {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil { // only for an unknown level
-		return content
+func unpacked(content []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
 	}
-	_, _ = w.Write(content) // to memory
-	_ = w.Close()
-	return b.Bytes()
+	return io.ReadAll(r)
 }
 
 // serveFile serves a file of this version: rest is VERSION/NAME. Another version's are unknown: the page that asks is an old one.
@@ -118,20 +121,28 @@ func (p *page) serveFile(w http.ResponseWriter, r *http.Request, rest string) {
 		return
 	}
 	version, name, _ := strings.Cut(rest, "/")
-	file := p.files[name]
-	if version != p.version || file == nil {
+	file, known := p.files[name]
+	if version != p.version || !known {
 		refuse(w, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Not found", Hint: "this server has another version of the page: reload it"})
 		return
 	}
-	h := w.Header()
+	zipped := file.packed && takesGzip(r)
+	content, err := fs.ReadFile(p.stored, file.name)
+	if err == nil && file.packed && !zipped {
+		content, err = unpacked(content)
+	}
+	if err != nil {
+		refuse(w, &problem{Status: http.StatusInternalServerError, Code: "internal", Message: "Internal error", Hint: "the program's copy of this file is damaged: install it again"})
+		return
+	}
+	h, tag := w.Header(), `"`+p.version+`"`
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	content, tag := file.content, `"`+p.version+`"`
-	if file.zipped != nil {
+	if file.packed {
 		h.Set("Vary", "Accept-Encoding")
-		if takesGzip(r) {
-			content, tag = file.zipped(), `"`+p.version+`-gz"`
-			h.Set("Content-Encoding", "gzip")
-		}
+	}
+	if zipped {
+		h.Set("Content-Encoding", "gzip")
+		tag = `"` + p.version + `-gz"`
 	}
 	send(w, r, file.kind, tag, content)
 }

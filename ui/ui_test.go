@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -82,6 +83,48 @@ func TestIndexIsWrittenForItsAddress(t *testing.T) {
 			t.Errorf("%q is a file", name)
 		}
 	}
+}
+
+// A file that the build has compressed is sent as it is stored, or unpacked for clients that do not accept gzip.
+func TestPackedFilesAreSentAsTheyAreStored(t *testing.T) {
+	t.Parallel()
+	const script = "console.log(1)"
+	packed := pack(t, script)
+	server := serve(t, fstest.MapFS{"index.html": {Data: []byte("<head>")}, "app.js.gz": {Data: packed}, "bad.js.gz": {Data: []byte("x")}}, nil)
+	index, _ := ask(t, server.URL+"/ui/")
+	at := server.URL + "/ui/a/" + index.Header.Get(ui.HeaderUI) + "/"
+	tags := map[string]bool{}
+	for accepts, want := range map[string]string{"gzip": string(packed), "br": script} {
+		response, text := ask(t, at+"app.js", "Accept-Encoding", accepts)
+		h := response.Header
+		if text != want || (h.Get("Content-Encoding") == "gzip") != (accepts == "gzip") || h.Get("Vary") != "Accept-Encoding" ||
+			h.Get("Content-Type") != "text/javascript; charset=utf-8" {
+			t.Errorf("%s: %q, %v", accepts, text, h)
+		}
+		tags[h.Get("ETag")] = true
+	}
+	if len(tags) != 2 {
+		t.Errorf("both have the ETags %v, want one each", tags)
+	}
+	if response, _ := ask(t, at+"app.js.gz"); response.StatusCode != http.StatusNotFound {
+		t.Errorf("app.js.gz: %s", response.Status)
+	}
+	if response, _ := ask(t, at+"bad.js"); response.StatusCode != http.StatusInternalServerError || response.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a damaged file: %s, %v", response.Status, response.Header)
+	}
+}
+
+func pack(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // Another content or another name is another version.

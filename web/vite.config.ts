@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
+import { compressed } from './scripts/compressed.ts';
 import { inlineStyles } from './scripts/inlineStyles.ts';
 import { licences } from './scripts/licences.ts';
 import { queries } from './scripts/queries.ts';
@@ -43,7 +44,7 @@ const groups = [
 export default defineConfig(({ command, mode }) => ({
   // The server answers every path below ui/ that is no file with index.html and a relative <base>, so files are named relatively.
   base: command === 'serve' && mode !== 'test' ? '/ui/' : './',
-  plugins: [inlineStyles(), queries(), svelte(), licences(), sources()],
+  plugins: [inlineStyles(), queries(), svelte(), licences(), sources(), compressed()],
   resolve: {
     alias: { $lib: here('src/lib'), $app: here('src/app') },
     conditions: mode === 'test' ? ['browser'] : undefined,

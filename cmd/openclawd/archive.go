@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/archive"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/maintenance/archiving"
 )
 
@@ -60,7 +61,7 @@ func (p *process) archives(ctx context.Context, log *sqlite.DB) ([]archiveRow, e
 		}
 		return nil
 	})
-	slices.SortStableFunc(rows, func(a, b archiveRow) int { return int(min(max(a.First-b.First, -1), 1)) })
+	sorting.StablyBy(rows, func(a, b archiveRow) int { return int(min(max(a.First-b.First, -1), 1)) })
 	return rows, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
@@ -26,7 +27,7 @@ func (s *Syncer) Forget(ctx context.Context) (n int, err error) {
 			}
 		}
 	}
-	slices.SortFunc(all, subject.compare)
+	sorting.By(all, subject.compare)
 	since, _ := s.agenda.settledTo()
 	var failed []error
 	for _, subj := range all {

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // subject determines files: a task, an agent's focus, or a month of its history.
@@ -110,7 +111,7 @@ func (a *syncQueue) due(now time.Time) (list []subject, next time.Time) {
 			next = it.due
 		}
 	}
-	slices.SortFunc(list, func(s, t subject) int {
+	sorting.By(list, func(s, t subject) int {
 		return cmp.Or(cmp.Compare(a.items[s].since, a.items[t].since), s.compare(t))
 	})
 	return list, next
@@ -185,7 +186,7 @@ func (a *syncQueue) remaining(seq int64) (list []subject) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, subject.compare)
+	sorting.By(list, subject.compare)
 	return list
 }
 

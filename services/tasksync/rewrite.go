@@ -3,7 +3,8 @@ package tasksync
 import (
 	"context"
 	"errors"
-	"slices"
+
+	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Rewrite writes every file again, even those in sync, and returns the number of writes. One failure does not affect the other files.
@@ -12,7 +13,7 @@ func (s *Syncer) Rewrite(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	slices.SortFunc(all, subject.compare)
+	sorting.By(all, subject.compare)
 	since, _ := s.agenda.settledTo()
 	var failed []error
 	for _, subj := range all {
