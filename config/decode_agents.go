@@ -9,7 +9,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/chain"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // day is the unit of long durations.
@@ -79,7 +78,7 @@ func (c *Config) decodeEntries(f *fields, seen map[string]position) {
 		}
 		c.decodeAgent(f, id, seen)
 	})
-	sorting.StablyBy(c.Agents[before:], func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(c.Agents[before:], func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
 	entries := f.object.get("entries")
 	if entries == nil {
 		return

@@ -3,11 +3,11 @@ package config
 import (
 	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // decodeChannels reads channels.discord. Other channels, which plugins may add, are not checked.
@@ -75,7 +75,7 @@ func (d *Discord) decodeAccounts(discord *fields) {
 			"a2aRetry")
 		f.done()
 	})
-	sorting.By(d.Accounts, func(a, b DiscordAccount) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Accounts, func(a, b DiscordAccount) int { return cmp.Compare(a.ID, b.ID) })
 	if own.Token != "" || own.BotUserID != "" {
 		d.Accounts = append([]DiscordAccount{own}, d.Accounts...)
 	}

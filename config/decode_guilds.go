@@ -3,8 +3,6 @@ package config
 import (
 	"cmp"
 	"slices"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Keys for servers, and channels, that are not listed themselves.
@@ -34,7 +32,7 @@ func (d *Discord) decodeGuilds(discord *fields) {
 			d.Guilds = append(d.Guilds, g)
 		}
 	})
-	sorting.By(d.Guilds, func(a, b DiscordGuild) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Guilds, func(a, b DiscordGuild) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // channels reads a server's allowed channels: a list of ids, or an object of settings by id, of which allow and

@@ -2,10 +2,9 @@ package config
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 func (c *Config) decodeModels(f *fields) {
@@ -98,7 +97,7 @@ func (f *fields) headers(key string) (all []Header) {
 			f.report.add(failure(CodeValue, m.at, h.at.member(m.key), problem, "write it as in the provider's documentation, such as X-Title: openclawd"))
 		}
 	}
-	sorting.By(all, func(a, b Header) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Header) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -3,10 +3,9 @@ package config
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 type edit struct {
@@ -16,7 +15,7 @@ type edit struct {
 
 // apply applies edits that do not overlap. Those at one place are in list order.
 func apply(content string, edits []edit) string {
-	sorting.StablyBy(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
@@ -149,7 +148,7 @@ func (e *editor) cuts() (edits []edit) {
 }
 
 func union(spans []span) (joined []span) {
-	sorting.By(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	for _, s := range spans {
 		if last := len(joined) - 1; last >= 0 && s.from <= joined[last].to {
 			joined[last].to = max(joined[last].to, s.to)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // mostOfACode is how many findings per code are listed. A file of 4 MiB could cause a million.
@@ -43,7 +41,7 @@ func (r *report) findings(main string) Findings {
 		f.Hint = "fix the others first"
 		all = append(all, f)
 	}
-	sorting.StablyBy(all, func(a, b Finding) int {
+	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(order(a.File == main, b.File == main), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
 	})

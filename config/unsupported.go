@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Group says why openclawd ignores a setting of the reference system.
@@ -147,7 +145,7 @@ func (u *unsupported) put(one Unsupported, m *member, at *path) {
 // list returns the entries, those of the main file first, by place, and the number of omitted ones.
 func (u *unsupported) list(main string) (all []Unsupported, more int) {
 	all = slices.Clone(u.all)
-	sorting.StablyBy(all, func(a, b Unsupported) int {
+	slices.SortStableFunc(all, func(a, b Unsupported) int {
 		return cmp.Or(order(a.File == main, b.File == main), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if len(all) > mostUnsupported {

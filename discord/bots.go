@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/internal/backoff"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Options of New. Zero means the default, if there is one.
@@ -314,7 +314,7 @@ func (b *Bots) Status() []health.Bot {
 		who, _ := r.Account(all[i].AccountID)
 		all[i].AgentID = who.AgentID
 	}
-	sorting.By(all, func(a, b health.Bot) int { return cmp.Compare(a.AccountID, b.AccountID) })
+	slices.SortFunc(all, func(a, b health.Bot) int { return cmp.Compare(a.AccountID, b.AccountID) })
 	return all
 }
 

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Lookup describes what to search for after a request with unknown outcome.
@@ -109,7 +108,7 @@ func (b *Bots) after(ctx context.Context, deed string, l *Lookup, id uint64) (pa
 	if err := json.Unmarshal(a.body, &page); err != nil {
 		return nil, unreadable(deed, l.AccountID, err)
 	}
-	sorting.By(page, func(x, y messageShape) int { return cmp.Compare(snowflake(x.ID), snowflake(y.ID)) })
+	slices.SortFunc(page, func(x, y messageShape) int { return cmp.Compare(snowflake(x.ID), snowflake(y.ID)) })
 	return page, nil
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Limits of fetching after a gap. What exceeds the first three is not delivered; health.Bot.Unread counts it.
@@ -27,7 +26,7 @@ const (
 // channel that cannot be read for now, live messages are postponed with the rest: nothing newer is delivered before
 // what was missed, so that continuing from the last message after a restart misses nothing.
 func (b *bot) catchUp(channels []missed) {
-	sorting.By(channels, func(x, y missed) int { return cmp.Or(cmp.Compare(y.last, x.last), cmp.Compare(x.channel, y.channel)) })
+	slices.SortFunc(channels, func(x, y missed) int { return cmp.Or(cmp.Compare(y.last, x.last), cmp.Compare(x.channel, y.channel)) })
 	if beyond := len(channels) - maxMissedChannels; beyond > 0 {
 		b.unread("too many channels with missed messages; skipping the rest", "channels", beyond)
 		for _, c := range channels[maxMissedChannels:] {
@@ -117,7 +116,7 @@ func (b *bot) page(channel string, after uint64) (page []messageShape, refused *
 			if err := json.Unmarshal(a.body, &page); err != nil {
 				return nil, &Error{Deed: "read missed messages", AccountID: b.account, PlaceID: channel, Class: collaborate.ClassRejected, err: err}
 			}
-			sorting.By(page, func(x, y messageShape) int { return cmp.Compare(snowflake(x.ID), snowflake(y.ID)) })
+			slices.SortFunc(page, func(x, y messageShape) int { return cmp.Compare(snowflake(x.ID), snowflake(y.ID)) })
 			return page, nil
 		}
 		wait := max(refused.Failure.RetryAfter, b.bots.o.Least<<(try-1))

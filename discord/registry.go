@@ -9,7 +9,6 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Identity is a bot's account, agent and user.
@@ -73,7 +72,7 @@ func newRegistry(c *config.Config, users map[string]string, coming map[string]bo
 			r.names[bot.UserID] = name
 		}
 	}
-	sorting.By(r.bots, func(a, b Identity) int { return cmp.Compare(a.AccountID, b.AccountID) })
+	slices.SortFunc(r.bots, func(a, b Identity) int { return cmp.Compare(a.AccountID, b.AccountID) })
 	r.judgeAll(c)
 	return r
 }

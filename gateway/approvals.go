@@ -20,7 +20,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/plans"
@@ -93,7 +92,7 @@ func (s *Server) answerWaitingTasks(ctx context.Context, _ *wire.Call) (any, err
 	if err != nil {
 		return nil, err
 	}
-	sorting.StablyBy(list, func(a, b approvalInfo) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	slices.SortStableFunc(list, func(a, b approvalInfo) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	return encoded(list)
 }
 

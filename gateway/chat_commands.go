@@ -18,7 +18,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
@@ -267,7 +266,7 @@ func (c *commandCall) queue() (string, error) {
 	if len(open) == 0 {
 		return "No runs are active or queued in this session.", nil
 	}
-	sorting.By(open, func(a, b run.Result) int { return ahead[a.RunID] - ahead[b.RunID] })
+	slices.SortFunc(open, func(a, b run.Result) int { return ahead[a.RunID] - ahead[b.RunID] })
 	now := c.server.opts.Now().UnixMilli()
 	lines := []string{fmt.Sprintf("%d in this session:", len(open))}
 	for _, r := range open[:min(len(open), maxQueueShown)] {

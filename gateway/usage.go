@@ -14,7 +14,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
@@ -280,7 +279,7 @@ func modelsUsed(models map[modelRef]*modelUsage) []modelUsage {
 		one.Provider, one.Model = ref.Provider, ref.Model
 		list = append(list, *one)
 	}
-	sorting.By(list, func(a, b modelUsage) int {
+	slices.SortFunc(list, func(a, b modelUsage) int {
 		return cmp.Or(cmp.Compare(b.Totals.TotalTokens, a.Totals.TotalTokens), cmp.Compare(a.Provider+"/"+a.Model, b.Provider+"/"+b.Model))
 	})
 	return list

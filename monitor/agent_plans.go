@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -111,7 +111,7 @@ func (b *fileBoard) plans(agent string) ([]workspace.Plan, []workspace.Fault, er
 	if err != nil {
 		return nil, nil, err
 	}
-	sorting.StablyBy(list, func(a, b workspace.Plan) int { return cmp.Compare(planTime(&b), planTime(&a)) })
+	slices.SortStableFunc(list, func(a, b workspace.Plan) int { return cmp.Compare(planTime(&b), planTime(&a)) })
 	return list, faults, nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -73,7 +72,7 @@ func listBlocked(b board, agent string) (*blockedAnswer, error) {
 // sortedTasks are an agent's tasks of a status, "" for any, sorted by byUrgency.
 func sortedTasks(b board, agent, status string) ([]boardTask, []workspace.Fault, error) {
 	list, faults, err := b.tasks(agent, status)
-	sorting.By(list, func(a, b boardTask) int { return byUrgency(&a.Task, &b.Task) })
+	slices.SortFunc(list, func(a, b boardTask) int { return byUrgency(&a.Task, &b.Task) })
 	return list, faults, err
 }
 

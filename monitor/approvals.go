@@ -17,7 +17,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/plan"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/pending"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -188,7 +187,7 @@ func (b *fileBoard) approvals(q pending.Query, visit func(*approval.Approval)) (
 			}
 		}
 	}
-	sorting.By(faults, func(a, b workspace.Fault) int {
+	slices.SortFunc(faults, func(a, b workspace.Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Error, b.Error))
 	})
 	return slices.Compact(faults), nil

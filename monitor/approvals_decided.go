@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/pending"
@@ -42,7 +42,7 @@ func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approva
 		if err != nil {
 			return nil, err
 		}
-		sorting.By(events, func(a, b eventstore.Event) int { return cmp.Compare(b.Seq, a.Seq) })
+		slices.SortFunc(events, func(a, b eventstore.Event) int { return cmp.Compare(b.Seq, a.Seq) })
 		for i := range events {
 			before = min(before, events[i].Seq)
 			a, err := v.decidedBy(ctx, projections.Current(&events[i]))

@@ -16,7 +16,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -230,7 +229,7 @@ func (b *routingReader) verdicts(m *routing.Message) []RoutedVerdict {
 		return 3*slices.Index([]route.Mode{route.Handler, route.Observer, route.Dropped}, v.Mode) +
 			slices.Index([]route.Order{route.Primary, route.Secondary, ""}, v.Order)
 	}
-	sorting.By(list, func(a, b RoutedVerdict) int {
+	slices.SortFunc(list, func(a, b RoutedVerdict) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.AgentID, b.AgentID))
 	})
 	return list

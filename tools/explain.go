@@ -13,7 +13,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 const (
@@ -31,7 +30,7 @@ type fault struct {
 func explain(e *entry, args any, wrong *jsonschema.ValidationError) *tool.Error {
 	x := &explanation{args: args, schema: e.schema}
 	x.add(wrong)
-	sorting.By(x.faults, func(a, b fault) int { return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.text, b.text)) })
+	slices.SortFunc(x.faults, func(a, b fault) int { return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.text, b.text)) })
 	x.faults = slices.Compact(x.faults)
 	first, texts := x.faults[0], make([]string, 0, maxFaults+1)
 	for i, f := range x.faults {

@@ -16,7 +16,6 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Options of New. All but Guard and Grace are required.
@@ -125,7 +124,7 @@ func (e *entry) spec() tool.Spec {
 func (r *Registry) Catalogue(c tool.Caller) []tool.Spec {
 	c.Entry = tool.ByRun
 	list := r.Offer(c)
-	sorting.StablyBy(list, func(a, b tool.Spec) int { return cmp.Compare(a.Group, b.Group) })
+	slices.SortStableFunc(list, func(a, b tool.Spec) int { return cmp.Compare(a.Group, b.Group) })
 	return list
 }
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections/runs"
 )
@@ -105,7 +105,7 @@ func (r *Runs) reportStoredEnds(ctx context.Context) (left bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	sorting.By(over, func(a, b run.Result) int { return int(a.Seq - b.Seq) })
+	slices.SortFunc(over, func(a, b run.Result) int { return int(a.Seq - b.Seq) })
 	for _, result := range over {
 		if a := r.expectedRun(result); a != nil {
 			r.reportEnd(a, result)

@@ -18,7 +18,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/archive"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/maintenance/archiving"
 )
 
@@ -61,7 +60,7 @@ func (p *process) archives(ctx context.Context, log *sqlite.DB) ([]archiveRow, e
 		}
 		return nil
 	})
-	sorting.StablyBy(rows, func(a, b archiveRow) int { return int(min(max(a.First-b.First, -1), 1)) })
+	slices.SortStableFunc(rows, func(a, b archiveRow) int { return int(min(max(a.First-b.First, -1), 1)) })
 	return rows, err
 }
 

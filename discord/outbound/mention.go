@@ -12,7 +12,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // names are Discord users by name, longest first.
@@ -36,7 +35,7 @@ func namesOf(accounts *discord.Registry, c *config.Config, account string) *name
 	for user, text := range c.Discord.Mentions {
 		n.add(user, text)
 	}
-	sorting.By(n.list, func(a, b name) int {
+	slices.SortFunc(n.list, func(a, b name) int {
 		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text), cmp.Compare(a.user, b.user))
 	})
 	return n

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/pronto-lab/openclawd/internal/host"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Limits of presence, as in the original.
@@ -181,7 +181,7 @@ func (a *presenceList) list() []Presence {
 		}
 	}
 	a.mu.Unlock()
-	sorting.By(shown, func(x, y Presence) int {
+	slices.SortFunc(shown, func(x, y Presence) int {
 		return cmp.Or(cmp.Compare(y.TS, x.TS), cmp.Compare(x.Host, y.Host), cmp.Compare(x.InstanceID, y.InstanceID), cmp.Compare(x.Text, y.Text))
 	})
 	self := a.self

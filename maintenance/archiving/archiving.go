@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sort"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/archive"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/needed"
 	"github.com/pronto-lab/openclawd/projections/search"
 )
@@ -109,7 +109,7 @@ func Prepare(ctx context.Context, log *sqlite.DB, r *Request) (*Plan, error) {
 	}
 	if fed != nil {
 		p.Needed = append(p.Needed, *fed)
-		sorting.StablyBy(p.Needed, func(a, b needed.Reason) int { return int(min(max(a.Seq-b.Seq, -1), 1)) })
+		slices.SortStableFunc(p.Needed, func(a, b needed.Reason) int { return int(min(max(a.Seq-b.Seq, -1), 1)) })
 	}
 	p.Last = min(p.Asked, p.Head-p.Keep)
 	if len(p.Needed) > 0 {

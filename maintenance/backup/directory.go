@@ -8,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/durable"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Backup is one copy in a directory.
@@ -79,7 +79,7 @@ func List(dir string) ([]Backup, error) {
 		}
 		list = append(list, b)
 	}
-	sorting.By(list, func(a, b Backup) int {
+	slices.SortFunc(list, func(a, b Backup) int {
 		if c := b.Time.Compare(a.Time); c != 0 {
 			return c
 		}

@@ -7,11 +7,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -214,7 +214,7 @@ func Effects(ctx context.Context, tx *sql.Tx, e *eventstore.Event) ([]Link, erro
 	}
 	next, err := links(ctx, tx, ByStream, selectFollowing, e.Stream, e.Version, following)
 	list := append(caused, next...)
-	sorting.By(list, func(a, b Link) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(list, func(a, b Link) int { return cmp.Compare(a.Seq, b.Seq) })
 	return list[:min(len(list), MaxEffects)], err
 }
 

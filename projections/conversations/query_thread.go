@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -155,7 +154,7 @@ func listTogether(ctx context.Context, tx *sql.Tx, listers []*lister, maxEvents 
 // keepListed sets the threads that have a listed event, the one with the latest first.
 func (s *Session) keepListed(threads []Thread) {
 	s.Threads = slices.DeleteFunc(threads, func(t Thread) bool { return t.Listed.Events == 0 })
-	sorting.StablyBy(s.Threads, func(a, b Thread) int {
+	slices.SortStableFunc(s.Threads, func(a, b Thread) int {
 		return cmp.Or(cmp.Compare(b.Listed.Last, a.Listed.Last), cmp.Compare(a.Listed.Start, b.Listed.Start),
 			cmp.Compare(max(a.ID, a.First), max(b.ID, b.First)))
 	})
@@ -319,7 +318,7 @@ func (l *lister) hand() {
 			t.First = e.seq
 		}
 	}
-	sorting.By(l.events, func(a, b listedEvent) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.seq, b.seq)) })
+	slices.SortFunc(l.events, func(a, b listedEvent) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.seq, b.seq)) })
 	for _, e := range l.events {
 		l.threads[e.thread].Events = append(l.threads[e.thread].Events, e.seq)
 	}

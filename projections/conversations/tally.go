@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // The weight of an event's category in the vote of its session and thread, for each hundredth of confidence. Messages
@@ -112,7 +111,7 @@ func (t *tally) secondary() []coordination.Category {
 		return nil
 	}
 	ranked := slices.Delete(slices.Clone(t.votes), best, best+1)
-	sorting.StablyBy(ranked, func(a, b vote) int { return cmp.Compare(b.weight, a.weight) })
+	slices.SortStableFunc(ranked, func(a, b vote) int { return cmp.Compare(b.weight, a.weight) })
 	var list []coordination.Category
 	for _, v := range ranked {
 		if len(list) < maxSecondary && 100*v.weight >= secondaryShare*t.votes[best].weight {
@@ -129,7 +128,7 @@ func (t *tally) tags() []string {
 		return nil
 	}
 	counts := slices.Clone(t.votes[best].tags)
-	sorting.StablyBy(counts, func(a, b tagCount) int { return cmp.Compare(b.n, a.n) })
+	slices.SortStableFunc(counts, func(a, b tagCount) int { return cmp.Compare(b.n, a.n) })
 	var list []string
 	for _, c := range counts[:min(len(counts), maxTags)] {
 		list = append(list, c.tag)

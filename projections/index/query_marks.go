@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -103,7 +102,7 @@ func (s *Selection) countSessions(ctx context.Context, tx *sql.Tx, facets []face
 	if err := rows.Err(); err != nil || len(events) == 0 {
 		return nil, err
 	}
-	sorting.By(events, func(a, b event) int { return int(a.seq - b.seq) })
+	slices.SortFunc(events, func(a, b event) int { return int(a.seq - b.seq) })
 	events = slices.Compact(events) // a session that is named twice
 	if s.filter.marked() {
 		marked, err := s.markedSeqs(ctx, tx, events[0].seq, events[len(events)-1].seq)

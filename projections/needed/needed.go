@@ -8,9 +8,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -94,7 +94,7 @@ func Find(ctx context.Context, tx *sql.Tx, now int64) ([]Reason, error) {
 		}
 		reasons = append(reasons, r)
 	}
-	sorting.StablyBy(reasons, func(a, b Reason) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Seq, b.Seq) })
 	return reasons, nil
 }
 

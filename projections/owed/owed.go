@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/response"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Kind is the kind of what is answered.
@@ -88,7 +87,7 @@ func Decide(facts []Fact, now int64, limit int) (list []Place, overdue int) {
 		}
 		return 1
 	}
-	sorting.StablyBy(sorted, func(a, b Fact) int {
+	slices.SortStableFunc(sorted, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Since, b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq))
 	})
 	for i := range sorted {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/responses"
@@ -150,7 +149,7 @@ func (r *reader) ended() (*List, error) {
 		}
 		all = append(all, found...)
 	}
-	sorting.StablyBy(all, func(a, b over) int {
+	slices.SortStableFunc(all, func(a, b over) int {
 		return cmp.Or(-cmp.Compare(a.by, b.by), cmp.Compare(a.Kind, b.Kind), -cmp.Compare(a.Seq, b.Seq))
 	})
 	places := make([]Place, 0, min(len(all), r.Limit))

@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/tasks"
@@ -109,7 +109,7 @@ func (w *Waiting) Add(a *approval.Approval) {
 
 // Sort sorts by waiting time, longest first, and keeps limit of the listed ones, 0 all; unknown times come first.
 func (w *Waiting) Sort(limit int) {
-	sorting.By(w.List, func(a, b approval.Approval) int {
+	slices.SortFunc(w.List, func(a, b approval.Approval) int {
 		return cmp.Or(cmp.Compare(a.RequestedAtMs, b.RequestedAtMs), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
 	if limit > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/owed"
@@ -58,7 +57,7 @@ func Decide(f *Facts, kinds []Kind, offset, limit int) List {
 			l.Problems = append(l.Problems, *p)
 		}
 	}
-	sorting.StablyBy(l.Problems, func(a, b Problem) int {
+	slices.SortStableFunc(l.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind)), -cmp.Compare(since(&a), since(&b)), cmp.Compare(a.ID, b.ID))
 	})
 	l.Problems = l.Problems[min(offset, len(l.Problems)):]

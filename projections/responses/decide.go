@@ -9,7 +9,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // Bounds of what a decision reads.
@@ -158,7 +157,7 @@ func Thread(tx eventstore.Tx, threadID string) (response.State, error) {
 	if err := tx.Query(selectOver, []any{threadID, maxThread}, add); err != nil {
 		return response.State{}, fmt.Errorf("load finished requests in thread %s: %w", threadID, err)
 	}
-	sorting.By(rows, sentBefore)
+	slices.SortFunc(rows, sentBefore)
 	var s response.State
 	for i := range rows {
 		s.Requests = append(s.Requests, rows[i].Request)

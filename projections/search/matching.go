@@ -3,8 +3,6 @@ package search
 import (
 	"cmp"
 	"slices"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // span is a part of a text, in bytes.
@@ -19,7 +17,7 @@ func (w Words) spans(p *pieces) []span {
 			found = wanted.spansAt(found, p, at)
 		}
 	}
-	sorting.By(found, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	slices.SortFunc(found, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
 	merged := found[:0]
 	for _, s := range found {
 		if last := len(merged) - 1; last >= 0 && s.start <= merged[last].end {

@@ -12,7 +12,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -134,7 +133,7 @@ type incidentOf struct {
 
 // eventsOf returns the events of a task's delegations as in its file, oldest first.
 func eventsOf(happened []incidentOf) []task.DelegationEvent {
-	sorting.StablyBy(happened, func(a, b incidentOf) int { return int(a.Seq - b.Seq) })
+	slices.SortStableFunc(happened, func(a, b incidentOf) int { return int(a.Seq - b.Seq) })
 	var events []task.DelegationEvent
 	for _, h := range happened {
 		events = append(events, task.DelegationEvent{Type: eventWord(h.Type), DelegationID: h.delegation, At: coordination.FormatTime(h.At), Note: h.Note})

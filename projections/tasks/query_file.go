@@ -5,12 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // One index entry for each month.
@@ -89,7 +89,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, query string, args ...any) (en
 	if err := each(ctx, tx, query, args, func(r columns) { found = append(found, scanTask(r)) }); err != nil {
 		return nil, 0, err
 	}
-	sorting.By(found, func(a, b loadedTask) int { return cmp.Compare(a.state.over, b.state.over) })
+	slices.SortFunc(found, func(a, b loadedTask) int { return cmp.Compare(a.state.over, b.state.over) })
 	lines, err := linesOf(ctx, tx, found)
 	if err != nil {
 		return nil, 0, err

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections"
 )
 
@@ -215,7 +214,7 @@ func (g *collector) addEffects() error {
 
 // childrenOf reads what some nodes caused.
 func (g *collector) childrenOf(places []place) ([]*Node, error) {
-	sorting.By(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id)) })
 	var runs []*Node
 	var runIDs, jobs, named []string
 	for _, p := range places {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // States of a conversation or thread.
@@ -59,7 +58,7 @@ func (t *tally) count(n *Node) {
 	for _, h := range n.own.heard {
 		n.Messages = append(n.Messages, h.TracedMessage)
 	}
-	sorting.StablyBy(n.Messages, func(a, b TracedMessage) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(n.Messages, func(a, b TracedMessage) int { return cmp.Compare(a.Seq, b.Seq) })
 	t.Messages += len(n.Messages)
 	last := max(n.EndedAt, n.At)
 	for _, m := range n.Messages {

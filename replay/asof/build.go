@@ -14,7 +14,6 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite/pages"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections"
 )
@@ -250,7 +249,7 @@ func (b *builder) stops(from, until int64) (list []stop) {
 	half := max(1, b.stateStore.opts.Every/2)
 	ahead(half, until-half*middles)
 	ahead(max(1, b.stateStore.opts.Every/closeParts), until-half)
-	sorting.By(list, func(a, b stop) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(list, func(a, b stop) int { return cmp.Compare(a.seq, b.seq) })
 	list = slices.CompactFunc(list, func(a, b stop) bool { return a.seq == b.seq })
 	return append(list, stop{seq: until})
 }

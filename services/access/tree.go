@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
@@ -22,7 +22,7 @@ func (g *Guard) tree(ctx context.Context, tx *sql.Tx, since int64, visit func(*s
 	if own != nil {
 		list = append(list, *own)
 	}
-	sorting.By(list, func(a, b sessions.Session) int {
+	slices.SortFunc(list, func(a, b sessions.Session) int {
 		return cmp.Or(cmp.Compare(b.UpdatedAt, a.UpdatedAt), cmp.Compare(a.Row, b.Row))
 	})
 	for i := range list {

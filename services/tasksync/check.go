@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
@@ -49,7 +49,7 @@ func Check(ctx context.Context, o Options, settle time.Duration) (Checked, error
 	if err != nil {
 		return c, err
 	}
-	sorting.By(subjects, subject.compare)
+	slices.SortFunc(subjects, subject.compare)
 	c.Subjects = int64(len(subjects))
 	for _, agent := range o.Agents() {
 		if o.Dir(agent) != "" {
@@ -93,7 +93,7 @@ func (s *Syncer) differences(ctx context.Context, subjects []subject) (list []Di
 	for _, d := range byPath {
 		list = append(list, d)
 	}
-	sorting.By(list, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
 	return list, differ, nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
@@ -27,7 +26,7 @@ func (s *Syncer) Forget(ctx context.Context) (n int, err error) {
 			}
 		}
 	}
-	sorting.By(all, subject.compare)
+	slices.SortFunc(all, subject.compare)
 	since, _ := s.agenda.settledTo()
 	var failed []error
 	for _, subj := range all {

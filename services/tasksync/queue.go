@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
 )
 
 // subject determines files: a task, an agent's focus, or a month of its history.
@@ -111,7 +110,7 @@ func (a *syncQueue) due(now time.Time) (list []subject, next time.Time) {
 			next = it.due
 		}
 	}
-	sorting.By(list, func(s, t subject) int {
+	slices.SortFunc(list, func(s, t subject) int {
 		return cmp.Or(cmp.Compare(a.items[s].since, a.items[t].since), s.compare(t))
 	})
 	return list, next
@@ -186,7 +185,7 @@ func (a *syncQueue) remaining(seq int64) (list []subject) {
 			list = append(list, s)
 		}
 	}
-	sorting.By(list, subject.compare)
+	slices.SortFunc(list, subject.compare)
 	return list
 }
 

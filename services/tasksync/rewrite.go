@@ -3,8 +3,7 @@ package tasksync
 import (
 	"context"
 	"errors"
-
-	"github.com/pronto-lab/openclawd/internal/sorting"
+	"slices"
 )
 
 // Rewrite writes every file again, even those in sync, and returns the number of writes. One failure does not affect the other files.
@@ -13,7 +12,7 @@ func (s *Syncer) Rewrite(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	sorting.By(all, subject.compare)
+	slices.SortFunc(all, subject.compare)
 	since, _ := s.agenda.settledTo()
 	var failed []error
 	for _, subj := range all {

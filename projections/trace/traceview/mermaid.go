@@ -11,7 +11,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/internal/sorting"
 	"github.com/pronto-lab/openclawd/projections/trace"
 )
 
@@ -31,7 +30,7 @@ type arrow struct {
 // of them is read as diagram syntax.
 func Mermaid(w io.Writer, t *trace.Trace) error {
 	arrows := arrowsOf(t.Roots)
-	sorting.StablyBy(arrows, func(a, b arrow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+	slices.SortStableFunc(arrows, func(a, b arrow) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
 	cut := t.Cut || len(arrows) > maxArrows
 	arrows = arrows[:min(len(arrows), maxArrows)]
 
