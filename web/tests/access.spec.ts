@@ -1,17 +1,7 @@
-import { AxeBuilder } from '@axe-core/playwright';
+import { violations } from './stage/axe.ts';
 import { writeHome } from './stage/server.ts';
 import { expect, type Page, shown, test, visit } from './stage/test.ts';
 import { enc, everySession } from './stage/tour.ts';
-
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-
-/** What axe finds, with the elements. */
-async function violations(page: Page) {
-  const { violations } = await new AxeBuilder({ page }).withTags(rules).analyze();
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary?.split('\n')[1]?.trim()}`),
-  );
-}
 
 /** The page in both themes and languages, without loading it again. */
 async function expectAccessible(page: Page, place: string) {
@@ -236,6 +226,19 @@ for (const path of [
     expect(reached.size).toBeGreaterThan(Math.min(wanted, 200) * 0.6);
   });
 }
+
+test('T-AXE the check notices what is wrong, also what comes later', async ({ page, hub }) => {
+  await visit(page, hub.url());
+  expect(await violations(page)).toEqual([]);
+  await page.evaluate(() => document.querySelector('main')!.append(document.createElement('img')));
+  expect((await violations(page)).join('\n')).toMatch(/^image-alt: img .+$/);
+  await page.evaluate(() => {
+    const text = Object.assign(document.createElement('p'), { textContent: 'pale' });
+    text.style.cssText = 'color: #ccc; background: #ddd';
+    document.querySelector('main')!.append(text);
+  });
+  expect((await violations(page)).map((found) => found.split(':')[0])).toEqual(['color-contrast', 'image-alt']);
+});
 
 test('T-AXE opening a page moves the focus to its heading, and closing gives it back', async ({ page, hub }) => {
   await visit(page, hub.url());

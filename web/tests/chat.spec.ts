@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { AxeBuilder } from '@axe-core/playwright';
+import { violations } from './stage/axe.ts';
 import { bubbles, composer, expectBubbles, pairConversation, say, withGateway, writeTeam } from './stage/chat.ts';
 import { binary, Server, until, writeHome, type Options } from './stage/server.ts';
 import { expect, test, visit, type Page } from './stage/test.ts';
@@ -411,13 +411,7 @@ test('T-AXE a chat, with an answer that grows and a tool', async ({ page, serve,
     for (const width of [1440, 320]) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const { violations } = await new AxeBuilder({ page })
-        .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
-        .analyze();
-      expect(
-        violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`),
-        `${colorScheme} ${width}`,
-      ).toEqual([]);
+      expect(await violations(page), `${colorScheme} ${width}`).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       expect(overflow, `sideways at ${width}`).toBeLessThanOrEqual(0);
     }

@@ -1,5 +1,5 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { devices, Hands } from './stage/hands.ts';
+import { violations } from './stage/axe.ts';
 import { copySample } from './stage/server.ts';
 import { test } from './stage/team.ts';
 import { expect, type Page, visit } from './stage/test.ts';
@@ -286,22 +286,17 @@ test('T-INBOX operators change a task: unblock, priority, reassign, cancel', asy
 test('T-AXE inbox and its dialogs', async ({ page, working }) => {
   const team = await working();
   await team.waits('접근할 수 있는 일');
-  const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-  const found = async () =>
-    (await new AxeBuilder({ page }).withTags(rules).analyze()).violations.map(
-      ({ id, nodes }) => `${id} ${nodes[0]?.target}`,
-    );
   for (const path of ['inbox', 'inbox?tab=dead', 'inbox?tab=decided', 'owed']) {
     await visit(page, team.server.url(path));
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      expect(await found(), `${path} ${colorScheme}`).toEqual([]);
+      expect(await violations(page), `${path} ${colorScheme}`).toEqual([]);
     }
   }
   await visit(page, team.server.url('inbox'));
   await page.keyboard.press('x');
   await expect(page.getByRole('dialog')).toBeVisible();
-  expect(await found(), 'reject').toEqual([]);
+  expect(await violations(page), 'reject').toEqual([]);
   await page.keyboard.press('Escape');
   await page.setViewportSize({ width: 320, height: 700 });
   for (const path of ['inbox', 'owed']) {

@@ -1,12 +1,5 @@
-import { AxeBuilder } from '@axe-core/playwright';
-import { expect, type Page, test, visit } from './stage/test.ts';
-
-const tags = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
-
-async function violations(page: Page) {
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
-}
+import { violations } from './stage/axe.ts';
+import { expect, test, visit } from './stage/test.ts';
 
 for (const path of ['time?at=300&b=420', 'time/diff?a=300&b=420', 'time/diff?a=300&b=420&raw=1', '?as_of=300']) {
   test(`T-AXE ${path} in both themes, and on a phone without scrolling sideways`, async ({ page, hub }) => {
