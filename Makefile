@@ -140,8 +140,8 @@ ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=
 		node_modules/.bin/playwright test --config bench/playwright.config.ts $(if $(GREP),--grep '$(GREP)')
 
 # internal/testscale decides how much the tests do: small amounts, or the full ones with the build tag full. Many tests wait more than
-# they compute, so more of them run at a time than there are cores. `make lint` vets everything; -timeout only ends hanging tests. Every
-# new log reads its migrations into buffers of 4 MiB, which are expensive to clear and collect: a higher GOGC saves a sixth of the time.
+# they compute, so more of them run at a time than there are cores. `make lint` vets everything; -timeout only ends hanging tests. Tests
+# keep little of what they allocate: with a higher GOGC less of it is searched for what is in use, by the compiler too.
 TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 
 .PHONY: test

@@ -8,10 +8,8 @@ import (
 	"os"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
 
 	"github.com/pronto-lab/openclawd/eventstore"
-	"github.com/pronto-lab/openclawd/migrations"
 )
 
 // Migration is one step of the schema.
@@ -28,13 +26,13 @@ func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	if err != nil {
 		return nil, db.translate("read", err)
 	}
-	p, err := provider(pool)
+	all, err := steps()
 	if err != nil {
 		return nil, err
 	}
 	var list []Migration
-	for _, s := range p.ListSources() {
-		list = append(list, Migration{Version: s.Version, Name: s.Path, Applied: s.Version <= found})
+	for _, s := range all {
+		list = append(list, Migration{Version: s.version, Name: s.name, Applied: s.version <= found})
 	}
 	return list, nil
 }
@@ -79,7 +77,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	steps, err := p.Up(ctx)
+	applied, err := p.Up(ctx)
 	if err != nil {
 		var partial *goose.PartialError
 		if errors.As(err, &partial) {
@@ -87,28 +85,19 @@ func (db *DB) migrate(ctx context.Context) error {
 		}
 		return fmt.Errorf("migrate %s from schema %d: %w", db.path, found, db.translate("migrate", err))
 	}
-	db.log.Info("migrated", "from", found, "to", known, "steps", len(steps))
+	db.log.Info("migrated", "from", found, "to", known, "steps", len(applied))
 	return nil
-}
-
-func provider(pool *sql.DB) (*goose.Provider, error) {
-	p, err := goose.NewProvider(database.DialectSQLite3, pool, migrations.Files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return nil, fmt.Errorf("read migrations: %w", err)
-	}
-	return p, nil
 }
 
 // NewestSchema is the version of the schema that this package writes.
 func NewestSchema() (int64, error) { return newestSchema() }
 
 func newestSchema() (int64, error) {
-	p, err := provider(new(sql.DB))
+	all, err := steps()
 	if err != nil {
 		return 0, err
 	}
-	all := p.ListSources()
-	return all[len(all)-1].Version, nil
+	return all[len(all)-1].version, nil
 }
 
 // schemaVersion is 0 for a file without any of our tables.
