@@ -128,3 +128,94 @@ test('T-VISIT the list shows the work session that a link opens', async ({ page,
   await visit(page, hub.url(`c/${last.workSessionId}?cat=all`));
   await expect(page.locator(`section.list a[data-row="${last.workSessionId}"]`)).toBeInViewport();
 });
+
+test.describe('in English', () => {
+  test.use({ locale: 'en-US' });
+
+  test('T-VISIT what is typed into and what is chosen in the filter of conversations can be read', async ({
+    page,
+    hub,
+  }) => {
+    await visit(page, hub.url('c'));
+    const filters = page.getByRole('group', { name: 'Filters' });
+    await expect(filters.getByPlaceholder('Search messages')).toBeVisible();
+    // Each is at least as wide as it would be for its text alone.
+    const cut = await filters.locator('input, select').evaluateAll((fields) =>
+      (fields as HTMLElement[])
+        .filter((field) => {
+          const alone = field.cloneNode(true) as HTMLElement;
+          Object.assign(alone.style, { position: 'absolute', fieldSizing: 'content', width: 'auto', maxWidth: 'none' });
+          field.after(alone);
+          const needed = alone.offsetWidth;
+          alone.remove();
+          return needed > field.offsetWidth + 1;
+        })
+        .map((field) => field.ariaLabel),
+    );
+    expect(cut).toEqual([]);
+  });
+});
+
+test('T-VISIT the past says which conversations are not counted and leads to them', async ({ page, hub }) => {
+  expect((await hub.api('problems?as_of=60')).total).toBe(0);
+  await visit(page, hub.url('?as_of=60'));
+  await page.getByRole('link', { name: /^보관된 작업 세션의 막힌 대화/ }).click();
+  await expect(page.locator('section.list a[data-row]').first()).toBeVisible();
+});
+
+test('T-VISIT the log begins before it ends, in the past too', async ({ page, hub }) => {
+  // The first event of an imported log may be newer than those that follow.
+  const { buckets } = await hub.api<{ buckets: { t0: number; t1: number }[] }>(
+    'events/histogram?buckets=120&as_of=100',
+  );
+  expect(buckets[0]!.t0).toBeGreaterThan(buckets.at(-1)!.t1);
+  await visit(page, hub.url('log?as_of=100'));
+  const ends = (await page.locator('.strip p').innerText()).match(/\d{4}-\d\d-\d\d \d\d:\d\d/g)!;
+  expect(ends).toHaveLength(2);
+  expect(ends.toSorted()).toEqual(ends);
+});
+
+test('T-VISIT decided plans without a task lead to where they are', async ({ page, hub }) => {
+  const { approvals } = await hub.api('approvals?state=decided');
+  const { decision } = approvals.find((one: { kind: string; taskId: string }) => one.kind === 'plan' && !one.taskId);
+  await visit(page, hub.url('inbox?tab=decided'));
+  await page.locator(`a[href$="log?at=${decision.seq}"]`).click();
+  await expect(page.getByRole('heading', { name: `이벤트 ${decision.seq}` })).toBeVisible();
+});
+
+test('T-VISIT the flow says of no failure that it has no cause', async ({ page, hub }) => {
+  const { sessions } = await hub.api('work-sessions?outcome=blocked&limit=1&status=ACTIVE,QUIET,ARCHIVED');
+  const { trace } = await hub.api(`trace/${sessions[0].workSessionId}`);
+  const blocked = trace.roots.find(({ outcome }: { outcome: string }) => outcome === 'blocked');
+  await visit(
+    page,
+    hub.url(`flow/${sessions[0].workSessionId}#${encodeURIComponent(`${blocked.kind}:${blocked.id}`)}`),
+  );
+  const selection = page.locator('section', { has: page.locator('#selection') });
+  await expect(selection.getByText('막힘', { exact: true })).toBeVisible();
+  await expect(selection.getByText('결과', { exact: true })).toBeVisible();
+  await expect(selection.getByText('원인', { exact: true })).toHaveCount(0);
+});
+
+test('T-VISIT on phones a notice covers neither the navigation nor its menu', async ({ page, hub }) => {
+  await page.setViewportSize({ width: 390, height: 700 });
+  await visit(page, hub.url());
+  await page.getByRole('button', { name: '더보기' }).click();
+  await expect(page.getByRole('menuitem').last()).toBeVisible();
+  // A notice of any text, as wide as the screen and higher than a line.
+  const covered = await page.locator('.toasts').evaluate((toasts) => {
+    const notice = document.createElement('p');
+    notice.style.cssText = 'width: 360px; height: 80px';
+    toasts.append(notice);
+    const below =
+      notice.getBoundingClientRect().bottom >
+      document.querySelector('nav:has(.bottom-more)')!.getBoundingClientRect().top;
+    const hidden = [...document.querySelectorAll('[role=menuitem]')].filter((item) => {
+      const { left, top, width, height } = item.getBoundingClientRect();
+      return !item.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    });
+    notice.remove();
+    return { below, hidden: hidden.map((item) => item.textContent) };
+  });
+  expect(covered).toEqual({ below: false, hidden: [] });
+});

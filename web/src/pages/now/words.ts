@@ -18,6 +18,10 @@ export const w = words({
     ko: (kinds: string) => `과거에는 알 수 없는 것: ${kinds}`,
     en: (kinds: string) => `Not known about the past: ${kinds}`,
   },
+  archivedThen: {
+    ko: '보관된 작업 세션의 막힌 대화는 세지 않습니다.',
+    en: 'Blocked conversations of archived work sessions are not counted.',
+  },
   snooze: { ko: '1시간 숨기기', en: 'Hide for an hour' },
   snoozed: {
     ko: (n: number) => `숨긴 문제 ${n}개`,

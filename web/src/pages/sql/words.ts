@@ -103,5 +103,6 @@ export const builtIn = [
   },
   { heading: 'v_delegations', ko: '하위 에이전트가 한 일', en: 'Work of sub-agents' },
   { heading: 'v_work_lanes', ko: '줄마다 기다리는 일', en: 'Waiting work by lane' },
-  { heading: 'v_event_counts', ko: '날짜별 이벤트 수', en: 'Events by day' },
+  // The view counts by hours in UTC, and the page does not change the times of answers.
+  { heading: 'v_event_counts', ko: '날짜별 이벤트 수 (UTC)', en: 'Events by day (UTC)' },
 ] as const;

@@ -27,6 +27,22 @@ describe('values of a difference', () => {
     expect(side(task, 'blocked_reason', 'after')).toBe('키 대기');
   });
 
+  it('say states of tasks, steps, plans and deliveries in our words', () => {
+    const told = (table: string, name: string, after: string) =>
+      side({ table, columns: [column(name, '', after)] }, name, 'after');
+    expect(told('session_tasks', 'state', 'completed')).toBe('완료');
+    expect(told('plans', 'status', 'rejected')).toBe('거절됨');
+    expect(told('a2a_jobs', 'outcome', 'no_reply')).toBe('답 없음');
+    expect(told('collaborations', 'status', 'responded')).toBe('답함');
+    const steps = [
+      { id: 's1', content: '배포', status: 'done' },
+      { id: 's2', content: '알림', status: 'unknown' },
+    ];
+    expect(told('task_work', 'steps', JSON.stringify(steps))).toBe('배포 (끝남), 알림 (unknown)');
+    expect(told('task_work', 'steps', '[]')).toBe('');
+    expect(told('task_work', 'steps', 'no JSON')).toBe('no JSON');
+  });
+
   it('say why a run failed, and how far queued work is', () => {
     const run = { table: 'runs', columns: [column('state', 'running', 'error'), column('error_class', '', 'auth')] };
     expect(side(run, 'error_class', 'after')).toBe('모델 제공자가 인증을 거절했습니다.');
