@@ -196,6 +196,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/a2a/handoffs?min_seq=1000", 503},
 		{"/api/a2a/policy?from=eden&to=seum", 409},
 		{"/api/a2a/policy?from=eden", 400},
+		{"/api/a2a/policy/matrix", 409},
 		{"/api/routing", 200},
 		{"/api/routing?agent=eden&place=1400000000000000002&mode=handler&limit=1", 200},
 		{"/api/routing?mode=handler", 400},

@@ -16,6 +16,7 @@ const (
 	flowsPath    = "/api/a2a/jobs"
 	handoffsPath = "/api/a2a/handoffs"
 	policyPath   = "/api/a2a/policy"
+	matrixPath   = policyPath + "/matrix"
 )
 
 // flowKinds are the values of kind in GET /api/a2a/jobs.

@@ -294,6 +294,25 @@ func TestPolicyIsExplained(t *testing.T) {
 	}
 }
 
+// The matrix of all agents is limited, and keeps the contract.
+func TestPolicyMatrixIsLimited(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *monitor.Options) {
+		o.PolicyMatrix = func(most int) (policy.Matrix, error) {
+			verdict := policy.Verdict{Rule: "disabled", Why: "w", Hint: "m"}
+			return policy.Matrix{Agents: []string{"eden"}, Policies: []policy.Policy{{From: "eden", To: "eden", Send: verdict, Spawn: verdict, Visible: verdict}},
+				Count: most, Truncated: true}, nil
+		}
+	})
+	newContract(t, b).check(t, http.MethodGet, "/api/a2a/policy/matrix", 200)
+	if got := get[policy.Matrix](t, b, "/api/a2a/policy/matrix", http.StatusOK); got.Count != 50 || !got.Truncated || len(got.Policies) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if r := get[refusal](t, setup(t), "/api/a2a/policy/matrix", http.StatusConflict); r.Code != "runs_not_available" {
+		t.Errorf("where no agents run: %+v", r)
+	}
+}
+
 // Flows wait on purpose: waiting for an answer is not reported as overdue.
 func TestFlowsThatWaitDoNotLookStuck(t *testing.T) {
 	t.Parallel()

@@ -36,11 +36,12 @@ type Moment struct {
 	Now   time.Time // its time: when the event was recorded
 	Store Store     // the log up to that event, with its tables
 
-	// Team and Home are those of OwnTasks, Policy, Continuation and Reminders those of Options, by the configuration then in
+	// Team and Home are those of OwnTasks, Policy, PolicyMatrix, Continuation and Reminders those of Options, by the configuration then in
 	// force. Team is nil if the log does not contain that configuration completely.
 	Team         func() []config.Agent
 	Home         func(agent string) string
 	Policy       func(from, to string) (policy.Policy, error)
+	PolicyMatrix func(most int) (policy.Matrix, error)
 	Continuation Explain
 	Reminders    func() response.Policy
 
@@ -196,6 +197,9 @@ func (s *Server) then(m *Moment) *Server {
 	if opts.Policy != nil {
 		opts.Policy = m.policy
 	}
+	if opts.PolicyMatrix != nil {
+		opts.PolicyMatrix = m.policyMatrix
+	}
 	if opts.Continuation != nil {
 		opts.Continuation = m.explain
 	}
@@ -214,6 +218,13 @@ func (m *Moment) policy(from, to string) (policy.Policy, error) {
 		return policy.Policy{}, notThen(whyNoSettings)
 	}
 	return m.Policy(from, to)
+}
+
+func (m *Moment) policyMatrix(most int) (policy.Matrix, error) {
+	if m.PolicyMatrix == nil {
+		return policy.Matrix{}, notThen(whyNoSettings)
+	}
+	return m.PolicyMatrix(most)
 }
 
 func (m *Moment) explain(ctx context.Context, tx *sql.Tx, agent string) (continuation.Explained, bool, error) {

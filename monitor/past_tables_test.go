@@ -25,7 +25,7 @@ func TestAsOfMatchesRecordedAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setupPast(t, func(o *monitor.Options) {
-				o.OwnTasks, o.Policy = &monitor.OwnTasks{Team: teamThen}, policyThen
+				o.OwnTasks, o.Policy, o.PolicyMatrix = &monitor.OwnTasks{Team: teamThen}, policyThen, matrixThen
 				o.Names = strings.NewReplacer("<@1002>", "이든 봇", "<#800000000000000001>", "#일반").Replace
 				o.Workspace = workspace.New(t.TempDir(), workspace.Options{})
 			})

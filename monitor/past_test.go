@@ -150,7 +150,7 @@ func (b *pastBundle) asks(t *testing.T) monitortest.Ask {
 func ownTeam(b *pastBundle) {
 	b.moments.dress = func(m *monitor.Moment) {
 		m.Team = teamThen
-		m.Policy = policyThen
+		m.Policy, m.PolicyMatrix = policyThen, matrixThen
 	}
 }
 
@@ -163,6 +163,10 @@ func policyThen(from, to string) (policy.Policy, error) {
 		return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "There is no agent stranger"}
 	}
 	return policy.Policy{From: from, To: to}, nil
+}
+
+func matrixThen(most int) (policy.Matrix, error) {
+	return policy.Matrix{Agents: []string{"eden"}, Policies: []policy.Policy{{From: "eden", To: "eden"}}, Count: most}, nil
 }
 
 // golden are the appends that made a golden log.
@@ -308,11 +312,11 @@ func TestAsOfThatCannotBeMade(t *testing.T) {
 func TestAsOfWithoutSettings(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t, func(o *monitor.Options) {
-		o.OwnTasks, o.Policy = &monitor.OwnTasks{Team: teamThen}, policyThen
+		o.OwnTasks, o.Policy, o.PolicyMatrix = &monitor.OwnTasks{Team: teamThen}, policyThen, matrixThen
 	})
 	b.appending(t, "a2a.send", `{"toAgent":"ruda"}`)
 	for path, want := range map[string]int{"/api/agents": 400, "/api/agents/eden/tasks": 400, "/api/agents/eden/plans": 400, "/api/team-state": 400, "/api/approvals": 400,
-		"/api/a2a/policy?from=eden&to=seum": 400, "/api/tasks": 200, "/api/work": 200} {
+		"/api/a2a/policy?from=eden&to=seum": 400, "/api/a2a/policy/matrix": 400, "/api/tasks": 200, "/api/work": 200} {
 		if status, _, body := monitortest.AsOf(t, b.asks(t), path, 1); status != want {
 			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}

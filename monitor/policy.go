@@ -9,6 +9,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/policy"
 )
 
+// maxMatrix is the number of agents of a matrix: 2500 policies, at most about 2 MB of JSON.
+const maxMatrix = 50
+
 // showPolicy answers GET /api/a2a/policy: it shows what one agent may do with another.
 func (s *Server) showPolicy(c echo.Context) error {
 	p := parametersOf(c)
@@ -28,6 +31,22 @@ func (s *Server) showPolicy(c echo.Context) error {
 	if unknown, ok := errors.AsType[*policy.NoAgentError](err); ok {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Message: unknown.Text, Field: unknown.Field, Hint: unknown.Hint}
 	}
+	if err != nil {
+		return err
+	}
+	s.position(c)
+	return writeJSON(c, http.StatusOK, answer)
+}
+
+// showPolicyMatrix answers GET /api/a2a/policy/matrix: it shows what each agent may do with each.
+func (s *Server) showPolicyMatrix(c echo.Context) error {
+	switch p := parametersOf(c); {
+	case p.err != nil:
+		return p.err
+	case s.opts.PolicyMatrix == nil:
+		return noAgents()
+	}
+	answer, err := s.opts.PolicyMatrix(maxMatrix)
 	if err != nil {
 		return err
 	}

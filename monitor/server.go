@@ -84,6 +84,8 @@ type Options struct {
 	Flows Flows // likewise for flows between agents
 	// Policy says what one agent may do with another, by ids; nil: unknown. Its errors are *policy.NoAgentError, or internal.
 	Policy func(from, to string) (policy.Policy, error)
+	// PolicyMatrix says what Policy says of the first configured agents, at most so many, by one configuration; nil: unknown.
+	PolicyMatrix func(most int) (policy.Matrix, error)
 
 	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
 	Backups    Backups                             // nil: none are listed here
@@ -243,6 +245,7 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, flowsPath + "/*" + cancelTail, "POST /api/a2a/jobs/:id/cancel", s.cancelFlow},
 		{"", handoffsPath, "GET /api/a2a/handoffs", s.listHandoffs},
 		{"", policyPath, "GET /api/a2a/policy", s.showPolicy},
+		{"", matrixPath, "GET /api/a2a/policy/matrix", s.showPolicyMatrix},
 		{"", tracePath + "/*", "GET /api/trace/:id", s.showTrace},
 		{"", workPath, "GET /api/work", s.listWork},
 		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},

@@ -243,6 +243,33 @@ func TestFlowsGoOnAfterARestart(t *testing.T) {
 	}
 }
 
+// Each cell of the matrix is the answer to the single question; agents that are not configured have none.
+func TestPolicyMatrixIsTheSinglePolicies(t *testing.T) {
+	t.Parallel()
+	r := startReloading(t, map[string]string{settings.FileName: strings.Replace(writingConfig, "enabled: true",
+		`enabled: true, pairs: [{ from: "seum", to: "eden", allow: false }]`, 1)}, withGateway)
+	m := read[policy.Matrix](t, r, "/api/a2a/policy/matrix")
+	if len(m.Agents) < 2 || m.Count != len(m.Agents) || m.Truncated || len(m.Policies) != len(m.Agents)*len(m.Agents) {
+		t.Fatalf("%+v", m)
+	}
+	denied := 0
+	for i, got := range m.Policies {
+		from, to := m.Agents[i/len(m.Agents)], m.Agents[i%len(m.Agents)]
+		if want := read[policy.Policy](t, r, "/api/a2a/policy?from="+from+"&to="+to); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		if !got.Send.Allowed {
+			denied++
+		}
+	}
+	if denied != 1 {
+		t.Errorf("%d are not allowed to write: %+v", denied, m.Policies)
+	}
+	if status, body := r.answers(t, http.MethodGet, "/api/a2a/policy?from=eden&to=stranger"); status != http.StatusBadRequest || slices.Contains(m.Agents, "stranger") {
+		t.Errorf("a stranger: %d %s", status, body)
+	}
+}
+
 // While another gateway produces there are no flows, and the API says so.
 func TestFollowerEndsNoFlows(t *testing.T) {
 	t.Parallel()

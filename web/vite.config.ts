@@ -34,11 +34,12 @@ const groups = [
   { name: 'chart', test: /\/node_modules\/uplot\/|\/src\/pages\/sql\/chart\//, priority: 2 },
   { name: 'rows', test: /\/node_modules\/virtua\/|\/src\/lib\/ui\/Rows/, priority: 2 },
   {
-    name: (id: string) => /\/src\/pages\/([a-z]+)\/(?!details\/)/.exec(id.replaceAll('\\', '/'))?.[1] ?? null,
+    name: (id: string) => /\/src\/pages\/([a-z]+)\/(?!details\/|matrix\/)/.exec(id.replaceAll('\\', '/'))?.[1] ?? null,
     debugName: 'pages',
     priority: 1,
   },
   { name: 'details', test: /\/src\/pages\/conversations\/details\//, priority: 0 },
+  { name: 'matrix', test: /\/src\/pages\/agents\/matrix\//, priority: 0 },
 ];
 
 export default defineConfig(({ command, mode }) => ({

@@ -39,6 +39,14 @@ type Policy struct {
 	Visible Verdict `json:"visible"` // see its sessions: sessions_list, sessions_history
 }
 
+// Matrix says what each agent may do with each, also with itself.
+type Matrix struct {
+	Agents    []string `json:"agents"`    // ids of the compared agents, in the order of the configuration
+	Policies  []Policy `json:"policies"`  // by who acts, then by towards whom, both in the order of Agents
+	Count     int      `json:"count"`     // agents of the configuration
+	Truncated bool     `json:"truncated"` // not all of them are in Agents
+}
+
 // NoAgentError says that an agent is not configured.
 type NoAgentError struct {
 	Field string // from, to

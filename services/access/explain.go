@@ -18,10 +18,29 @@ func Explain(c *config.Config, from, to string) (p policy.Policy, err error) {
 	if p.To, err = agentMeant(c, "to", to); err != nil {
 		return p, err
 	}
-	p.Send = PolicyOf(c.Tools.AgentToAgent).Judge(p.From, p.To)
-	p.Spawn = explainSpawn(c, p.From, p.To)
+	return explain(c, p.From, p.To), nil
+}
+
+// ExplainAll is what Explain says of each of the first configured agents, at most so many, towards each of them.
+func ExplainAll(c *config.Config, most int) policy.Matrix {
+	shown := min(most, len(c.Agents))
+	m := policy.Matrix{Agents: make([]string, shown), Policies: make([]policy.Policy, 0, shown*shown), Count: len(c.Agents), Truncated: shown < len(c.Agents)}
+	for i := range m.Agents {
+		m.Agents[i] = strings.ToLower(c.Agents[i].ID)
+	}
+	for _, from := range m.Agents {
+		for _, to := range m.Agents {
+			m.Policies = append(m.Policies, explain(c, from, to))
+		}
+	}
+	return m
+}
+
+// explain takes ids as agentMeant returns them.
+func explain(c *config.Config, from, to string) policy.Policy {
+	p := policy.Policy{From: from, To: to, Send: PolicyOf(c.Tools.AgentToAgent).Judge(from, to), Spawn: explainSpawn(c, from, to)}
 	p.Visible = explainVisible(c, &p)
-	return p, nil
+	return p
 }
 
 // agentMeant resolves the id of a configured agent. If none are configured, any id is valid.

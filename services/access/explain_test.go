@@ -55,6 +55,38 @@ func TestPolicyNamesItsRules(t *testing.T) {
 	}
 }
 
+// The matrix says of each two agents, also of an agent and itself, what the single question says.
+func TestMatrixIsWhatSingleQuestionsSay(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.Agents = []config.Agent{{ID: "Eden", AllowAgents: []string{"seum"}}, {ID: "seum", AllowAgents: []string{"*"}}, {ID: "ruda"}}
+	c.Tools.Visibility = "all"
+	c.Tools.AgentToAgent = config.AgentToAgent{Enabled: true, Allow: []string{"eden", "seum"}, Pairs: []config.AgentPair{{From: "seum", To: "eden"}}}
+	m := access.ExplainAll(c, 3)
+	if m.Truncated || m.Count != 3 || strings.Join(m.Agents, " ") != "eden seum ruda" || len(m.Policies) != 9 {
+		t.Fatalf("%+v", m)
+	}
+	allowed := map[bool]int{}
+	for i, got := range m.Policies {
+		want, err := access.Explain(c, m.Agents[i/3], m.Agents[i%3])
+		if err != nil || got != want {
+			t.Errorf("%+v, want %+v, %v", got, want, err)
+		}
+		allowed[got.Send.Allowed]++
+		allowed[got.Spawn.Allowed]++
+	}
+	if allowed[true] != 4+6 || allowed[false] != 5+3 {
+		t.Errorf("allowed: %v", allowed)
+	}
+	if m = access.ExplainAll(c, 2); !m.Truncated || m.Count != 3 || len(m.Agents) != 2 || len(m.Policies) != 4 {
+		t.Errorf("cut: %+v", m)
+	}
+	c.Agents = nil
+	if m = access.ExplainAll(c, 2); m.Truncated || m.Count != 0 || m.Agents == nil || m.Policies == nil {
+		t.Errorf("without agents: %+v", m)
+	}
+}
+
 // An agent that is not configured is refused with a suggestion; without configured agents any is accepted.
 func TestPolicyKnowsTheAgents(t *testing.T) {
 	t.Parallel()

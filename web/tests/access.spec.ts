@@ -1,22 +1,7 @@
-import { violations } from './stage/axe.ts';
+import { expectAccessible, violations } from './stage/axe.ts';
 import { writeHome } from './stage/server.ts';
 import { expect, type Page, shown, test, visit } from './stage/test.ts';
 import { enc, everySession } from './stage/tour.ts';
-
-/** The page in both themes and languages, without loading it again. */
-async function expectAccessible(page: Page, place: string) {
-  for (const language of ['ko', 'en'] as const) {
-    const lang = await page.locator('html').getAttribute('lang');
-    if (lang !== language)
-      await page.getByRole('button', { name: language === 'ko' ? '한국어로 보기' : 'English로 보기' }).click();
-    await expect(page.locator('html')).toHaveAttribute('lang', language);
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-      expect(await violations(page), `${place} ${language} ${theme}`).toEqual([]);
-    }
-  }
-  await page.getByRole('button', { name: '한국어로 보기' }).click();
-}
 
 const pages = [
   '',

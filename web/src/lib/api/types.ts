@@ -1065,6 +1065,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/a2a/policy/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Permissions of each agent towards each, with the deciding rules
+         * @description What GET /api/a2a/policy answers for each pair of configured agents, by one configuration, the one in force. At most 50 agents are compared, in the order of the configuration; truncated says that there are more.
+         */
+        get: operations["showPolicyMatrix"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/trace/{id}": {
         parameters: {
             query?: never;
@@ -3173,6 +3193,16 @@ export interface components {
             send: components["schemas"]["Verdict"];
             spawn: components["schemas"]["Verdict"];
             visible: components["schemas"]["Verdict"];
+        };
+        PolicyMatrix: {
+            /** @description Ids of the compared agents, in the order of the configuration */
+            agents: string[];
+            /** @description For each of agents as the one that acts, in this order, one for each of them as the one that is acted on, itself included */
+            policies: components["schemas"]["Policy"][];
+            /** @description Number of configured agents */
+            count: number;
+            /** @description Whether agents lacks some of them */
+            truncated: boolean;
         };
         Lane: {
             lane: string;
@@ -7012,6 +7042,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Policy"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    showPolicyMatrix: {
+        parameters: {
+            query?: {
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Permissions, by the agent that acts, then by the agent that is acted on */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "agents": [
+                     *         "eden"
+                     *       ],
+                     *       "policies": [
+                     *         {
+                     *           "from": "eden",
+                     *           "to": "eden",
+                     *           "send": {
+                     *             "allowed": true,
+                     *             "rule": "same_agent",
+                     *             "why": "every agent reaches itself"
+                     *           },
+                     *           "spawn": {
+                     *             "allowed": true,
+                     *             "rule": "same_agent",
+                     *             "why": "every agent may start itself as its sub-agent"
+                     *           },
+                     *           "visible": {
+                     *             "allowed": true,
+                     *             "rule": "visibility",
+                     *             "why": "tools.sessions.visibility is \"self\": an agent sees its own session only"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "count": 1,
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyMatrix"];
                 };
             };
             202: components["responses"]["Building"];

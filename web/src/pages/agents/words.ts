@@ -142,6 +142,36 @@ export const w = words({
     ko: (name: string) => `${name} 쪽에서 다른 에이전트에게 할 수 있는 일입니다. 지금 설정을 따릅니다.`,
     en: (name: string) => `What ${name} may do towards other agents, by the configuration in force.`,
   },
+  views: { ko: '에이전트를 보는 방법', en: 'Views of the agents' },
+  viewList: { ko: '목록', en: 'List' },
+  matrixText: {
+    ko: '줄의 에이전트가 칸의 에이전트에게 쓸 수 있는지, 하위 에이전트로 시작할 수 있는지입니다. 설정을 따릅니다.',
+    en: 'Whether the agent of the row may write to the agent of the column, and start it as a sub-agent, by the configuration.',
+  },
+  matrixSame: {
+    ko: 'tools.agentToAgent에 allow와 pairs 규칙이 없어서, 쓰기는 모든 에이전트 사이에서 같습니다.',
+    en: 'tools.agentToAgent has no rules in allow or pairs, so writing is the same between all agents.',
+  },
+  matrixCut: {
+    ko: (shown: number, count: number) => `에이전트 ${count}개 중 설정에서 앞선 ${shown}개입니다.`,
+    en: (shown: number, count: number) => `The first ${shown} of ${count} configured agents.`,
+  },
+  matrixNone: { ko: '설정에 에이전트가 없습니다.', en: 'No agents are configured.' },
+  matrixOne: { ko: '에이전트가 하나뿐입니다.', en: 'There is only one agent.' },
+  matrixEmptyText: {
+    ko: 'openclaw.json의 agents.list에 둘 이상 있으면 서로 무엇을 할 수 있는지 여기에 나옵니다.',
+    en: 'With two or more agents in agents.list of openclaw.json, this table shows what they may do with each other.',
+  },
+  matrixFrom: { ko: '누가 ↓', en: 'Who ↓' },
+  matrixTo: { ko: '누구에게 →', en: 'Towards →' },
+  cell: {
+    ko: (from: string, to: string) => `${from} → ${to}`,
+    en: (from: string, to: string) => `${from} → ${to}`,
+  },
+  chooseCell: {
+    ko: '칸을 고르면 이유와 그것을 정하는 설정이 나옵니다.',
+    en: 'Choose a cell for the reason and the setting that decides.',
+  },
   noEvents: { ko: '이벤트가 없습니다.', en: 'There are no events.' },
   allEvents: { ko: '검색에서 모두 보기', en: 'Show all in the search' },
   idCopied: { ko: 'id를 복사했습니다.', en: 'Id copied.' },
