@@ -109,6 +109,7 @@ test('T-VIEWS are saved, found by all in the palette, replaced and deleted', asy
   await expect(field(page)).toBeFocused();
   await expect(sheet(page)).toContainText('“막힌 대화” 보기가 이미 있습니다.');
   await sheet(page).getByRole('button', { name: '보기 바꾸기' }).click();
+  await expect(sheet(page).getByText('“막힌 대화” 저장함')).toBeVisible();
   await expect(sheet(page).getByRole('link', { name: /Webhooks/ })).toBeVisible();
   expect((await stored(hub)).map(({ address }) => address)).toEqual([
     'log?type=a2a.send&as_of=20',
