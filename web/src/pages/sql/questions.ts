@@ -1,6 +1,7 @@
+import { sorted, type Named } from '$lib/named';
+
 /** A question that is kept under a name. */
-export interface Question {
-  name: string;
+export interface Question extends Named {
   sql: string;
 }
 
@@ -11,9 +12,6 @@ export function kept(value: unknown): Question[] {
     .filter((one) => typeof one?.name === 'string' && typeof one?.sql === 'string')
     .map(({ name, sql }) => ({ name, sql }));
 }
-
-/** In the order of their names. */
-export const sorted = <Q extends Question>(list: Q[]): Q[] => list.toSorted((a, b) => a.name.localeCompare(b.name));
 
 /** A list that has taken over other questions. Of two different ones with the same name, that of the list keeps it. */
 export function taken(list: Question[], others: Question[]): Question[] {
