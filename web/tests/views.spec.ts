@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { AxeBuilder } from '@axe-core/playwright';
+import { violations } from './stage/axe.ts';
 import { expect, test, visit, watch, type Page } from './stage/test.ts';
 import { copySample, type Options, type Server } from './stage/server.ts';
 
@@ -245,13 +245,7 @@ test('T-VIEWS the list on every page that has filters, in both themes and on a p
     await openSheet(page);
     await expect(sheet(page).getByRole('link')).toBeVisible();
     await expect(sheet(page).getByRole('link')).toContainText('대화 · seq 20');
-    const { violations } = await new AxeBuilder({ page })
-      .withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'])
-      .analyze();
-    expect(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`),
-      path,
-    ).toEqual([]);
+    expect(await violations(page), path).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), path).toBeLessThanOrEqual(0);
     expect(await sheet(page).evaluate((box) => box.scrollWidth - box.clientWidth), path).toBe(0);
     await page.keyboard.press('Escape');
