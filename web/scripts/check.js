@@ -54,7 +54,7 @@ const budgets = [
     (file) => /** @type {[string, number, number]} */ ([`page ${file}`, zipped([file]), (larger[file] ?? 25) * kib]),
   ),
   // A quarter of it is the editor and the chart of SQL, which only administrators load.
-  ['all files', zipped(all), 512 * kib],
+  ['all files', zipped(all), 520 * kib],
 ];
 for (const [name, size, budget] of budgets) {
   console.log(`${name.padEnd(32)}${(size / kib).toFixed(1).padStart(8)} of ${budget / kib} KiB gzipped`);
