@@ -181,7 +181,7 @@ func (team *discordTeam) await(what string, so func() bool) {
 	head, err := team.Program.log.Head(ctx)
 	for last := time.Now(); err == nil && !so(); {
 		moved, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-		if seq, gone := team.Program.log.Wait(moved, head.Seq); gone == nil {
+		if seq, gone := team.Program.log.Wait(moved, head.Seq+1); gone == nil {
 			head.Seq, last = seq, time.Now()
 		}
 		stop()
