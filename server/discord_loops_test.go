@@ -300,6 +300,8 @@ func TestL5_AFastExchangeIsSuspendedAndReleased(t *testing.T) {
 	if got := team.texts(thread.ID); len(got) != len(before)+2 || !strings.HasPrefix(got[len(got)-1], "루다: 그래") {
 		t.Errorf("the thread says %q, want that ruda answers a person, and no agent answers ruda", got[len(before):])
 	}
+	// A second notice about the thread comes five minutes after the first at the earliest.
+	team.await("people to be told of the first", func() bool { return len(team.texts(team.ops.ID)) == 1 })
 	team.clock.Forward(5*time.Minute + time.Second)
 	team.again()
 	team.await("the release", func() bool { return len(team.events(coordination.TypeThreadReleased)) == 1 })
