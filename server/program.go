@@ -206,10 +206,10 @@ func (p *Program) run(ctx context.Context) error {
 	p.overrides.Check(ctx)
 	return p.runServices(ctx, append([]service{
 		{"catching up", func(ctx context.Context) error {
-			defer close(p.caughtUp)
 			for _, job := range later {
 				job(ctx)
 			}
+			close(p.caughtUp)
 			releaseMemory()
 			p.opts.Logger.Debug("released the memory of the start")
 			return nil
