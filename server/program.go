@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -206,12 +204,10 @@ func (p *Program) run(ctx context.Context) error {
 	p.overrides.Check(ctx)
 	return p.runServices(ctx, append([]service{
 		{"catching up", func(ctx context.Context) error {
+			defer close(p.caughtUp)
 			for _, job := range later {
 				job(ctx)
 			}
-			close(p.caughtUp)
-			releaseMemory()
-			p.opts.Logger.Debug("released the memory of the start")
 			return nil
 		}},
 		{"API", func(ctx context.Context) error { return p.serve(ctx, listener) }},
@@ -273,15 +269,6 @@ func (p *Program) catchUp(ctx context.Context) (later []func(context.Context), e
 	}
 	later = append(later, p.catchUpLogs(ctx, head.Seq == 0)...)
 	return later, ctx.Err()
-}
-
-// releaseMemory gives the memory that only the start needed back to the system: parsed schemas, tables that were loaded, and the buffers of
-// 4 MiB in which goose reads migrations. The runtime would give it back over minutes, and only after collections that an idle server has no
-// reason for; until then the buffers would also count as in use and raise the size at which the next collection is due. Two collections are
-// needed, because goose keeps its buffers in a sync.Pool, which outlives one.
-func releaseMemory() {
-	runtime.GC()
-	debug.FreeOSMemory()
 }
 
 // stale lists the projections to rebuild: those made by another version of the code or with other rules. One that this very version parked
