@@ -39,25 +39,23 @@ type Columns[K comparable, R any] struct {
 	Keep  int // rows held between batches
 }
 
-// Table is a write-behind cache of one table: a row is loaded on first touch, changed in memory, and written once per flush. What does not
-// depend on the types of key and row is in statements and held, because all of Table is compiled for each pair of them.
+// Table is a write-behind cache of one table: a row is loaded on first touch, changed in memory, and written once per flush.
 type Table[K comparable, R any] struct {
 	cols    Columns[K, R]
-	sql     statements
+	load    string
+	insert  string
+	update  string
+	remove  string
 	rows    map[K]*entry[R]
 	changed []*entry[R]
 	undo    []undoStep[R]
 	marked  bool
 	round   int // see Trim
+	args    []any
 }
 
 type entry[R any] struct {
-	row R
-	held
-}
-
-// held is the state of a row in memory.
-type held struct {
+	row     R
 	exists  bool // in memory
 	stored  bool // in the table
 	changed bool
@@ -72,76 +70,30 @@ type undoStep[R any] struct {
 
 // NewTable returns an empty cache.
 func NewTable[K comparable, R any](cols Columns[K, R]) *Table[K, R] {
-	return &Table[K, R]{cols: cols, sql: newStatements(cols.Table, cols.Names, cols.Key, cols.Fixed, cols.Lookup), rows: map[K]*entry[R]{}}
-}
-
-// statements read and write the rows of one table.
-type statements struct {
-	table      string
-	key, fixed int // as in Columns
-	load       string
-	insert     string
-	update     string // "" if all columns are fixed
-	remove     string
-	args       []any // values of the row that is being written, by column
-}
-
-func newStatements(table string, columns []string, key, fixed int, lookup string) statements {
-	names := strings.Join(columns, ", ")
+	names := strings.Join(cols.Names, ", ")
 	var set, where []string
 	// Plain question marks: the driver looks up numbered ones by name at every call.
-	for i, n := range columns {
+	for i, n := range cols.Names {
 		switch {
-		case i < key:
+		case i < cols.Key:
 			where = append(where, n+" = ?")
-		case i >= fixed:
+		case i >= cols.Fixed:
 			set = append(set, n+" = ?")
 		}
 	}
-	found := strings.Join(where, " AND ")
-	s := statements{
-		table: table, key: key, fixed: fixed,
-		load:   fmt.Sprintf("SELECT %s FROM %s WHERE %s", names, table, lookup),
-		insert: fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", table, names, strings.Repeat(", ?", len(columns)-1)),
-		remove: fmt.Sprintf("DELETE FROM %s WHERE %s", table, found),
+	t := &Table[K, R]{
+		cols:   cols,
+		load:   fmt.Sprintf("SELECT %s FROM %s WHERE %s", names, cols.Table, cols.Lookup),
+		insert: fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", cols.Table, names, strings.Repeat(", ?", len(cols.Names)-1)),
+		rows:   map[K]*entry[R]{},
+	}
+	if cols.Empty != nil {
+		t.remove = fmt.Sprintf("DELETE FROM %s WHERE %s", cols.Table, strings.Join(where, " AND "))
 	}
 	if len(set) > 0 {
-		s.update = fmt.Sprintf("UPDATE %s SET %s WHERE %s", table, strings.Join(set, ", "), found)
+		t.update = fmt.Sprintf("UPDATE %s SET %s WHERE %s", cols.Table, strings.Join(set, ", "), strings.Join(where, " AND "))
 	}
-	return s
-}
-
-// write stores a row whose values are in args.
-func (s *statements) write(tx eventstore.Tx, h *held) error {
-	query, args := s.insert, s.args
-	if h.stored {
-		s.args = append(s.args, s.args[:s.key]...)
-		query, args = s.update, s.args[s.fixed:]
-	}
-	h.stored = true
-	if query == "" {
-		return nil
-	}
-	_, err := tx.Exec(query, args...)
-	return s.failed(err)
-}
-
-// delete removes a row whose values are in args.
-func (s *statements) delete(tx eventstore.Tx, h *held) error {
-	stored := h.stored
-	h.exists, h.stored = false, false
-	if !stored {
-		return nil
-	}
-	_, err := tx.Exec(s.remove, s.args[:s.key]...)
-	return s.failed(err)
-}
-
-func (s *statements) failed(err error) error {
-	if err != nil {
-		return fmt.Errorf("write to %s: %w", s.table, err)
-	}
-	return nil
+	return t
 }
 
 // Get returns a row for reading, or nil if there is none.
@@ -174,7 +126,7 @@ func (t *Table[K, R]) Edit(tx eventstore.Tx, k K) (row *R, existed bool, err err
 // EditNew is Edit for a row that is known not to be in the table: it is not looked up.
 func (t *Table[K, R]) EditNew(tx eventstore.Tx, k K) (row *R, existed bool, err error) {
 	if _, ok := t.rows[k]; !ok {
-		t.rows[k] = &entry[R]{held: held{round: t.round}}
+		t.rows[k] = &entry[R]{round: t.round}
 	}
 	return t.Edit(tx, k)
 }
@@ -184,8 +136,8 @@ func (t *Table[K, R]) entry(tx eventstore.Tx, k K) (*entry[R], error) {
 		e.round = t.round
 		return e, nil
 	}
-	e := &entry[R]{held: held{round: t.round}}
-	err := tx.Query(t.sql.load, t.cols.LookUp(k), func(row eventstore.Row) error {
+	e := &entry[R]{round: t.round}
+	err := tx.Query(t.load, t.cols.LookUp(k), func(row eventstore.Row) error {
 		e.exists, e.stored = true, true
 		return t.cols.Scan(row, &e.row)
 	})
@@ -212,7 +164,7 @@ func (t *Table[K, R]) Flush(tx eventstore.Tx) error {
 	for _, e := range t.changed {
 		e.changed = false
 		if err := t.write(tx, e); err != nil {
-			return err
+			return fmt.Errorf("write to %s: %w", t.cols.Table, err)
 		}
 	}
 	t.changed = t.changed[:0]
@@ -223,13 +175,29 @@ func (t *Table[K, R]) write(tx eventstore.Tx, e *entry[R]) error {
 	if !e.exists {
 		return nil // undone before it was ever written
 	}
-	t.sql.args = t.cols.Args(t.sql.args[:0], &e.row)
-	if t.cols.Empty == nil || !t.cols.Empty(&e.row) {
-		return t.sql.write(tx, &e.held)
+	t.args = t.cols.Args(t.args[:0], &e.row)
+	query, args := t.update, t.args
+	switch {
+	case t.cols.Empty != nil && t.cols.Empty(&e.row):
+		var none R
+		e.row, e.exists = none, false
+		if !e.stored {
+			return nil
+		}
+		e.stored = false
+		_, err := tx.Exec(t.remove, t.args[:t.cols.Key]...)
+		return err
+	case !e.stored:
+		query = t.insert
+	case query == "":
+		return nil
+	default:
+		t.args = append(t.args, t.args[:t.cols.Key]...)
+		args = t.args[t.cols.Fixed:]
 	}
-	var none R
-	e.row = none
-	return t.sql.delete(tx, &e.held)
+	_, err := tx.Exec(query, args...)
+	e.stored = true
+	return err
 }
 
 func (t *Table[K, R]) Forget() {
