@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
@@ -59,7 +60,8 @@ func (s *Syncer) forget(ctx context.Context, subj subject, since int64) (n int, 
 	return n, err
 }
 
-// dropRedacted removes the file of a task whose text is completely redacted. It has no other text.
+// dropRedacted removes the file of a task whose text is completely redacted. It has no other text. The file may have been written once
+// more after the redaction, from the table of before.
 func (s *Syncer) dropRedacted(ctx context.Context, id string) (n int, err error) {
 	for _, agent := range s.o.Agents() {
 		w := wantedFile{agent: agent, name: taskName(id), taskID: id}
@@ -67,7 +69,13 @@ func (s *Syncer) dropRedacted(ctx context.Context, id string) (n int, err error)
 		if err != nil {
 			return n, err
 		}
-		if l == nil || !l.there || !l.last.redacted {
+		if l == nil || !l.there {
+			continue
+		}
+		switch redacted, err := s.wasRedacted(ctx, l); {
+		case err != nil:
+			return n, err
+		case !redacted:
 			continue
 		}
 		wrote, err := s.write(ctx, &w, l)
@@ -76,6 +84,24 @@ func (s *Syncer) dropRedacted(ctx context.Context, id string) (n int, err error)
 		}
 	}
 	return n, nil
+}
+
+// wasRedacted reports whether the text of a file's last event is redacted, or that of an earlier one, after which the file was written.
+func (s *Syncer) wasRedacted(ctx context.Context, l *fileState) (bool, error) {
+	if l.last.redacted || l.last.found || l.last.seq == 0 || l.edited {
+		return l.last.redacted, nil
+	}
+	const page = 500
+	for after := int64(0); ; {
+		events, err := s.o.Log.ReadStream(ctx, coordination.FileStream(l.path), after, page)
+		if err != nil || slices.ContainsFunc(events, func(e eventstore.Event) bool { return e.Redacted() }) {
+			return err == nil, err
+		}
+		if len(events) < page {
+			return false, nil
+		}
+		after = events[len(events)-1].Version
+	}
 }
 
 // forgetMonth writes a month again: the imported part as the log has it, and the tasks that have ended since. An edited month is left

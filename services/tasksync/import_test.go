@@ -19,6 +19,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/services/tasksync"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
@@ -378,5 +380,40 @@ func BenchmarkImport(b *testing.B) {
 		if n, err := x.syncer(0).Import(b.Context()); n != 0 || err != nil {
 			b.Fatal(n, err)
 		}
+	}
+}
+
+// The file of a task whose only text is redacted is removed, also if it was written again before the tables knew of the redaction.
+func TestFileOfARedactedTaskIsRemoved(t *testing.T) {
+	t.Parallel()
+	const path = "workspace-eden/tasks/task_aa11.md"
+	for name, writtenAgain := range map[string]bool{"as found": false, "written again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := sampleTeam(t)
+			k := x.syncer(time.Millisecond)
+			if _, err := k.Import(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			last, err := x.ReadStream(t.Context(), coordination.FileStream(path), 0, 1)
+			must(t, err)
+			must(t, x.Redact(t.Context(), last[0].Seq))
+			if writtenAgain {
+				_, err := k.Rewrite(t.Context())
+				must(t, err)
+			}
+			engine, err := projections.Start(t.Context(), x.DB, []projections.Definition{tasks.Definition()}, projections.Options{Rules: coordination.RulesV2})
+			must(t, err)
+			must(t, engine.Rebuild(t.Context(), projections.RebuildOptions{}))
+			_, err = k.Forget(t.Context())
+			must(t, err)
+			after := x.read(t)
+			if text, ok := after[path]; ok {
+				t.Errorf("the file is still there: %q", text)
+			}
+			if len(after) < 2 {
+				t.Errorf("other files are gone too: %q", after)
+			}
+		})
 	}
 }
