@@ -460,7 +460,7 @@ func TestKeptStatesUnderAChangingLimitAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
 	log := tell(t)
 	head := int64(len(log.stops) - 1)
-	for seed := range uint64(testscale.Of(4, 40)) {
+	for seed := range uint64(testscale.Of(1, 40)) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		var mu sync.Mutex
 		limits := rand.New(rand.NewPCG(seed, 4))
