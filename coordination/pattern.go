@@ -2,10 +2,15 @@ package coordination
 
 import "strings"
 
-// Matches reports whether a name matches a configured pattern, in which * is any part. Case is ignored.
-func Matches(pattern, name string) bool {
-	pattern, name = strings.ToLower(TrimJS(pattern)), strings.ToLower(name)
-	first, rest, open := strings.Cut(pattern, "*")
+// Pattern is a configured pattern of names, in which * is any part. Case is ignored.
+type Pattern string
+
+// NewPattern reads a pattern as it is configured.
+func NewPattern(configured string) Pattern { return Pattern(strings.ToLower(TrimJS(configured))) }
+
+// Matches reports whether a name in lower case matches.
+func (p Pattern) Matches(name string) bool {
+	first, rest, open := strings.Cut(string(p), "*")
 	name, begins := strings.CutPrefix(name, first)
 	if !begins || !open {
 		return begins && name == ""
@@ -22,3 +27,6 @@ func Matches(pattern, name string) bool {
 		name, rest = behind, after
 	}
 }
+
+// Matches reports whether a name matches a configured pattern. Case is ignored.
+func Matches(pattern, name string) bool { return NewPattern(pattern).Matches(strings.ToLower(name)) }

@@ -46,6 +46,7 @@ var enumerations = map[string][]declared{
 	"OwedKind":              {{dir: "projections/owed", typ: "Kind"}},
 	"OwedPrompt":            {{dir: "coordination", typ: "Prompt"}},
 	"OwedState":             {{dir: "projections/owed", typ: "State"}},
+	"PolicyRule":            {{dir: "coordination/policy", typ: "Rule"}},
 	"ProblemAction":         {{dir: "projections/problems", typ: "Action"}},
 	"ProblemCode":           {{dir: "projections/problems", typ: "Code"}},
 	"ProblemKind":           {{dir: "projections/problems", typ: "Kind"}},

@@ -270,12 +270,13 @@ func TestPolicyIsExplained(t *testing.T) {
 	b := setup(t, func(o *monitor.Options) {
 		o.Policy = func(from, to string) (policy.Policy, error) {
 			if to == "seumm" {
-				return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "there is no agent", Hint: `did you mean "seum"?`}
+				return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Known: []string{"eden", "seum"}, Text: "there is no agent", Hint: `did you mean "seum"?`}
 			}
 			if to == "broken" {
 				return policy.Policy{}, errors.New("secret")
 			}
-			return policy.Policy{From: from, To: to, Send: policy.Verdict{Rule: "disabled", Why: "w", Hint: "m"}, Spawn: policy.Verdict{Allowed: true}}, nil
+			return policy.Policy{From: from, To: to, Send: policy.Verdict{Rule: "disabled", Why: "w", Hint: "m"}, Spawn: policy.Verdict{Allowed: true, Rule: "allow_agents", Why: "w"},
+				Visible: policy.Verdict{Rule: "visibility", Why: "w", Hint: "m"}}, nil
 		}
 	})
 	contract := newContract(t, b)
@@ -289,24 +290,50 @@ func TestPolicyIsExplained(t *testing.T) {
 			t.Errorf("%s: %+v", query, r)
 		}
 	}
+	if r := get[agentRefusal](t, b, "/api/a2a/policy?from=eden&to=seumm", http.StatusBadRequest); r.Value != "seumm" || !slices.Equal(r.Allowed, []string{"eden", "seum"}) {
+		t.Errorf("what is allowed: %+v", r)
+	}
 	if r := get[refusal](t, b, "/api/a2a/policy?from=eden&to=broken", http.StatusInternalServerError); strings.Contains(r.Error, "secret") {
 		t.Errorf("%+v", r)
 	}
 }
 
-// The matrix of all agents is limited, and keeps the contract.
+// agentRefusal says which agents there are.
+type agentRefusal struct {
+	Field, Value string
+	Allowed      []string
+}
+
+// The matrix of all agents is limited, the row of one is not; both keep the contract.
 func TestPolicyMatrixIsLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *monitor.Options) {
-		o.PolicyMatrix = func(most int) (policy.Matrix, error) {
-			verdict := policy.Verdict{Rule: "disabled", Why: "w", Hint: "m"}
+		o.PolicyMatrix = func(from string, most int) (policy.Matrix, error) {
+			if from == "stranger" {
+				return policy.Matrix{}, &policy.NoAgentError{Field: "from", ID: from, Known: []string{"eden"}, Text: "there is no agent", Hint: "h"}
+			}
+			verdict := policy.Verdict{Rule: "disabled"}
+			if from != "" {
+				verdict.Why, verdict.Hint = "w", "m"
+			}
 			return policy.Matrix{Agents: []string{"eden"}, Policies: []policy.Policy{{From: "eden", To: "eden", Send: verdict, Spawn: verdict, Visible: verdict}},
 				Count: most, Truncated: true}, nil
 		}
 	})
-	newContract(t, b).check(t, http.MethodGet, "/api/a2a/policy/matrix", 200)
-	if got := get[policy.Matrix](t, b, "/api/a2a/policy/matrix", http.StatusOK); got.Count != 50 || !got.Truncated || len(got.Policies) != 1 {
+	contract := newContract(t, b)
+	contract.check(t, http.MethodGet, "/api/a2a/policy/matrix", 200)
+	contract.check(t, http.MethodGet, "/api/a2a/policy/matrix?from=eden", 200)
+	if got := get[policy.Matrix](t, b, "/api/a2a/policy/matrix", http.StatusOK); got.Count != 50 || !got.Truncated || len(got.Policies) != 1 || got.Policies[0].Send.Why != "" {
 		t.Errorf("%+v", got)
+	}
+	if _, text := b.ask(t, http.MethodGet, "/api/a2a/policy/matrix"); strings.Contains(string(text), "why") {
+		t.Errorf("texts that it does not have: %s", text)
+	}
+	if got := get[policy.Matrix](t, b, "/api/a2a/policy/matrix?from=eden", http.StatusOK); got.Policies[0].Send.Why != "w" {
+		t.Errorf("one agent: %+v", got)
+	}
+	if r := get[agentRefusal](t, b, "/api/a2a/policy/matrix?from=stranger", http.StatusBadRequest); r.Field != "from" || r.Value != "stranger" || len(r.Allowed) != 1 {
+		t.Errorf("a stranger: %+v", r)
 	}
 	if r := get[refusal](t, setup(t), "/api/a2a/policy/matrix", http.StatusConflict); r.Code != "runs_not_available" {
 		t.Errorf("where no agents run: %+v", r)

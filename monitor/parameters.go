@@ -37,12 +37,18 @@ func (p *parameters) refuseWord(field, value string, allowed []string, hint stri
 	if p.err != nil {
 		return
 	}
-	const shown = 80
-	if utf8.RuneCountInString(value) > shown {
-		value = string([]rune(value)[:shown]) + "..."
-	}
+	value = cut(value)
 	p.err = &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: field, Value: value, Allowed: allowed, Hint: hint,
 		Message: fmt.Sprintf("Bad value %q for %s: %s", value, field, hint)}
+}
+
+// cut shortens a value for an error.
+func cut(value string) string {
+	const shown = 80
+	if utf8.RuneCountInString(value) > shown {
+		return string([]rune(value)[:shown]) + "..."
+	}
+	return value
 }
 
 // list reads a parameter that may be repeated and may contain several values separated by commas. Blank values count

@@ -41,7 +41,7 @@ type Moment struct {
 	Team         func() []config.Agent
 	Home         func(agent string) string
 	Policy       func(from, to string) (policy.Policy, error)
-	PolicyMatrix func(most int) (policy.Matrix, error)
+	PolicyMatrix func(from string, most int) (policy.Matrix, error)
 	Continuation Explain
 	Reminders    func() response.Policy
 
@@ -220,11 +220,11 @@ func (m *Moment) policy(from, to string) (policy.Policy, error) {
 	return m.Policy(from, to)
 }
 
-func (m *Moment) policyMatrix(most int) (policy.Matrix, error) {
+func (m *Moment) policyMatrix(from string, most int) (policy.Matrix, error) {
 	if m.PolicyMatrix == nil {
 		return policy.Matrix{}, notThen(whyNoSettings)
 	}
-	return m.PolicyMatrix(most)
+	return m.PolicyMatrix(from, most)
 }
 
 func (m *Moment) explain(ctx context.Context, tx *sql.Tx, agent string) (continuation.Explained, bool, error) {

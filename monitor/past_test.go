@@ -162,11 +162,18 @@ func policyThen(from, to string) (policy.Policy, error) {
 	if to == "stranger" {
 		return policy.Policy{}, &policy.NoAgentError{Field: "to", ID: to, Text: "There is no agent stranger"}
 	}
-	return policy.Policy{From: from, To: to}, nil
+	return ruled(from, to, policy.Verdict{Rule: "open", Why: "w"}), nil
 }
 
-func matrixThen(most int) (policy.Matrix, error) {
-	return policy.Matrix{Agents: []string{"eden"}, Policies: []policy.Policy{{From: "eden", To: "eden"}}, Count: most}, nil
+func matrixThen(from string, most int) (policy.Matrix, error) {
+	if from == "stranger" {
+		return policy.Matrix{}, &policy.NoAgentError{Field: "from", ID: from, Text: "There is no agent stranger"}
+	}
+	return policy.Matrix{Agents: []string{"eden"}, Policies: []policy.Policy{ruled("eden", "eden", policy.Verdict{Rule: "open"})}, Count: most}, nil
+}
+
+func ruled(from, to string, v policy.Verdict) policy.Policy {
+	return policy.Policy{From: from, To: to, Send: v, Spawn: v, Visible: v}
 }
 
 // golden are the appends that made a golden log.

@@ -84,8 +84,9 @@ type Options struct {
 	Flows Flows // likewise for flows between agents
 	// Policy says what one agent may do with another, by ids; nil: unknown. Its errors are *policy.NoAgentError, or internal.
 	Policy func(from, to string) (policy.Policy, error)
-	// PolicyMatrix says what Policy says of the first configured agents, at most so many, by one configuration; nil: unknown.
-	PolicyMatrix func(most int) (policy.Matrix, error)
+	// PolicyMatrix says, without texts, what Policy says of the first configured agents, at most so many; with a from, and with texts, what
+	// it says of this one towards all. nil: unknown. Its errors are those of Policy.
+	PolicyMatrix func(from string, most int) (policy.Matrix, error)
 
 	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
 	Backups    Backups                             // nil: none are listed here

@@ -111,8 +111,8 @@ func (p *Program) newMonitor() *monitor.Server {
 		Policy: func(from, to string) (policy.Policy, error) {
 			return access.Explain(p.newConfiguration().InForce(), from, to)
 		},
-		PolicyMatrix: func(most int) (policy.Matrix, error) {
-			return access.ExplainAll(p.newConfiguration().InForce(), most), nil
+		PolicyMatrix: func(from string, most int) (policy.Matrix, error) {
+			return access.ExplainAll(p.newConfiguration().InForce(), from, most)
 		},
 	})
 }

@@ -179,9 +179,18 @@ func TestAgentsWriteOnlyWhereTheyMay(t *testing.T) {
 	if got := invokes[sent](t, c, ask); got.Status != "forbidden" || got.Code == "" || got.Error == "" {
 		t.Errorf("agents that may not: %+v", got)
 	}
-	policy := read[policy.Policy](t, r, "/api/a2a/policy?from=eden&to=SEUM")
+	type policyAnswer = policy.Policy
+	policy := read[policyAnswer](t, r, "/api/a2a/policy?from=eden&to=SEUM")
 	if policy.Send.Allowed || policy.Send.Rule != "disabled" || policy.Send.Hint == "" || !policy.Spawn.Allowed || policy.To != "seum" {
 		t.Errorf("policy: %+v", policy)
+	}
+	r.write(t, settings.FileName, strings.Replace(writingConfig, "agentToAgent:", `deny: ["sessions_send"], agentToAgent:`, 1))
+	r.rereads(t)
+	if got := calls[struct{ OK bool }](t, c, "tools.invoke", ask); got.OK {
+		t.Errorf("an agent without the tool: %+v", got)
+	}
+	if policy = read[policyAnswer](t, r, "/api/a2a/policy?from=eden&to=seum"); policy.Send.Allowed || policy.Send.Rule != "tool_policy" || !policy.Spawn.Allowed {
+		t.Errorf("without the tool: %+v", policy)
 	}
 	r.until(t, "the event of the refusal", func(e *eventstore.Event) bool { return e.Type == coordination.TypeA2AForbidden })
 }
@@ -255,7 +264,15 @@ func TestPolicyMatrixIsTheSinglePolicies(t *testing.T) {
 	denied := 0
 	for i, got := range m.Policies {
 		from, to := m.Agents[i/len(m.Agents)], m.Agents[i%len(m.Agents)]
-		if want := read[policy.Policy](t, r, "/api/a2a/policy?from="+from+"&to="+to); got != want {
+		want := read[policy.Policy](t, r, "/api/a2a/policy?from="+from+"&to="+to)
+		row := read[policy.Matrix](t, r, "/api/a2a/policy/matrix?from="+from)
+		if one := row.Policies[i%len(m.Agents)]; one != want || len(row.Policies) != len(m.Agents) {
+			t.Errorf("the row has %+v, want %+v", one, want)
+		}
+		for _, v := range []*policy.Verdict{&want.Send, &want.Spawn, &want.Visible} {
+			v.Why, v.Hint = "", ""
+		}
+		if got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		if !got.Send.Allowed {

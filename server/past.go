@@ -109,7 +109,7 @@ func (p *Program) momentOf(ctx context.Context, s *asof.State) (*pastMoment, err
 	m.Team = func() []config.Agent { return c.Agents }
 	m.Home = func(agent string) string { return p.homeOf(c, agent) }
 	m.Policy = func(from, to string) (policy.Policy, error) { return access.Explain(c, from, to) }
-	m.PolicyMatrix = func(most int) (policy.Matrix, error) { return access.ExplainAll(c, most), nil }
+	m.PolicyMatrix = func(from string, most int) (policy.Matrix, error) { return access.ExplainAll(c, from, most) }
 	if p.agents != nil {
 		m.Reminders = func() response.Policy { return collabtools.Tracking(c) }
 		var restartedAt time.Time // the start of an earlier process is not in the log

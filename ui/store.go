@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -55,7 +56,7 @@ func (s *Site) serveStore(w http.ResponseWriter, r *http.Request, key string) {
 		refuse(w, &problem{Status: http.StatusNotFound, Code: "not_found", Message: "Nothing is kept under this key", Field: "key",
 			Hint: "use " + strings.Join(storeKeys, " or "), Allowed: storeKeys})
 	case r.Method == http.MethodPut:
-		s.replaceKept(w, r, key)
+		s.replaceKept(w, r, key, now)
 	default:
 		all, refused := s.readStore()
 		if refused != nil {
@@ -66,7 +67,7 @@ func (s *Site) serveStore(w http.ResponseWriter, r *http.Request, key string) {
 	}
 }
 
-func (s *Site) replaceKept(w http.ResponseWriter, r *http.Request, key string) {
+func (s *Site) replaceKept(w http.ResponseWriter, r *http.Request, key string, by session) {
 	value, refused := readKept(w, r)
 	match := strings.TrimPrefix(strings.TrimSpace(r.Header.Get("If-Match")), "W/") // a proxy that compresses weakens it
 	if refused == nil && match == "" {
@@ -94,7 +95,7 @@ func (s *Site) replaceKept(w http.ResponseWriter, r *http.Request, key string) {
 	text, err := json.Marshal(all)
 	switch {
 	case err == nil && len(text) > MaxStore:
-		refuse(w, storeTooLarge())
+		refuse(w, storeTooLarge(int64(len(text))))
 		return
 	case err == nil:
 		err = s.opts.Store.Write(text)
@@ -108,6 +109,7 @@ func (s *Site) replaceKept(w http.ResponseWriter, r *http.Request, key string) {
 		refuse(w, refused)
 		return
 	}
+	s.opts.Logger.Info("what the page keeps was replaced", "key", key, "by", by.by, "role", by.role, "bytes", len(value), "client", clientOf(r))
 	writeKept(w, key, value)
 }
 
@@ -115,7 +117,7 @@ func (s *Site) replaceKept(w http.ResponseWriter, r *http.Request, key string) {
 func readKept(w http.ResponseWriter, r *http.Request) (json.RawMessage, *problem) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxStore))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, storeTooLarge()
+		return nil, storeTooLarge(r.ContentLength)
 	}
 	invalid := &problem{Status: http.StatusBadRequest, Code: "invalid_body", Message: "Invalid JSON body", Field: "value", Hint: `send {"value": …}`}
 	var said struct{ Value json.RawMessage }
@@ -134,9 +136,14 @@ func readKept(w http.ResponseWriter, r *http.Request) (json.RawMessage, *problem
 	return value, nil
 }
 
-func storeTooLarge() *problem {
-	return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "Too much to keep",
+// storeTooLarge refuses a text of so many bytes; -1: unknown.
+func storeTooLarge(size int64) *problem {
+	p := &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "Too much to keep", Field: "value",
 		Hint: "all keys together may have 256 KiB: remove something, or export it"}
+	if size >= 0 {
+		p.Value = fmt.Sprintf("%d bytes", size)
+	}
+	return p
 }
 
 // readStore returns what is kept, by key.

@@ -1,9 +1,11 @@
 package ui_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,11 +40,15 @@ func (m *memory) Write(text []byte) error {
 }
 
 // serveStore serves a page with a store to this machine.
-func serveStore(t *testing.T, open ui.Role, store ui.Store) *httptest.Server {
+func serveStore(t *testing.T, open ui.Role, store ui.Store, change ...func(*ui.Options)) *httptest.Server {
 	t.Helper()
-	site, err := ui.New(ui.Options{Files: smallPage, API: http.NotFoundHandler(), Live: http.NotFoundHandler(), Admits: func(*http.Request) bool { return true },
+	opts := ui.Options{Files: smallPage, API: http.NotFoundHandler(), Live: http.NotFoundHandler(), Admits: func(*http.Request) bool { return true },
 		Now: time.Now, LogID: "00000000", Access: func() ui.Access { return ui.Access{Open: open, Key: []byte("key")} },
-		EndSessions: func() error { return nil }, Features: func() ui.Features { return ui.Features{} }, Store: store})
+		EndSessions: func() error { return nil }, Features: func() ui.Features { return ui.Features{} }, Store: store}
+	for _, c := range change {
+		c(&opts)
+	}
+	site, err := ui.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +102,37 @@ func TestStoreKeepsWhatWasReplacedLast(t *testing.T) {
 	}
 	if r, text := put(t, url+"queries", `{"value":[1]}`, "If-Match", made.Header.Get("ETag")); r.StatusCode != 409 || !strings.Contains(text, `"conflict"`) || r.Header.Get("ETag") == "" {
 		t.Errorf("on an older version: %d %s", r.StatusCode, text)
+	}
+}
+
+// Those who are refused for want of room are told how much they sent.
+func TestStoreSaysHowLargeItIs(t *testing.T) {
+	t.Parallel()
+	url := serveStore(t, ui.Operate, &memory{}).URL + "/ui/store/queries"
+	quoted := strings.Repeat("<", ui.MaxStore/5) // stored as \u003c
+	for body, want := range map[string]string{
+		`{"value":"` + strings.Repeat("x", ui.MaxStore) + `"}`: fmt.Sprintf(`"value":"%d bytes"`, ui.MaxStore+12),
+		`{"value":"` + quoted + `"}`:                           fmt.Sprintf(`"value":"%d bytes"`, 6*len(quoted)+len(`{"queries":""}`)),
+	} {
+		if r, text := put(t, url, body, "If-Match", `"none"`); r.StatusCode != 413 || !strings.Contains(text, `"field":"value"`) || !strings.Contains(text, want) {
+			t.Errorf("%d %s, want %s", r.StatusCode, text, want)
+		}
+	}
+}
+
+// The log says who changed what.
+func TestStoreLogsItsChanges(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	url := serveStore(t, ui.Operate, &memory{}, func(o *ui.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).URL + "/ui/store/views"
+	if r, text := put(t, url, `{"value":[1]}`, "If-Match", `"none"`); r.StatusCode != 200 {
+		t.Fatalf("%d %s", r.StatusCode, text)
+	}
+	if r, _ := put(t, url, `{"value":[2]}`, "If-Match", `"none"`); r.StatusCode != 409 {
+		t.Fatal(r.Status)
+	}
+	if text := log.String(); strings.Count(text, "replaced") != 1 || !strings.Contains(text, `key=views by="" role=operate bytes=3 client=127.0.0.1`) {
+		t.Errorf("%s", text)
 	}
 }
 

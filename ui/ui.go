@@ -196,6 +196,7 @@ type problem struct {
 	Message string   `json:"error"`
 	Code    string   `json:"code"`
 	Field   string   `json:"field,omitempty"`
+	Value   string   `json:"value,omitempty"` // of the field, as given
 	Hint    string   `json:"hint,omitempty"`
 	Allowed []string `json:"allowed,omitempty"` // allowed values of the field
 

@@ -25,8 +25,8 @@ func newPolicyExplain(p *process) *cobra.Command {
 		Use:   "explain FROM TO",
 		Short: "Explain whether one agent may write to another, and how to change it",
 		Long: `Reads openclaw.json as openclawd serve does and shows what agent FROM may do with agent TO: write to it (tools.agentToAgent), start it as a
-sub-agent (subagents.allowAgents of an agent), and see its sessions (tools.sessions.visibility). No server is needed. The opposite direction
-may differ.
+sub-agent (subagents.allowAgents of an agent), and see its sessions (tools.sessions.visibility), if the policies of tools leave FROM the tools
+for that. No server is needed. The opposite direction may differ.
 
 Exit codes: 0 FROM may write to TO; 1 it may not; 78 the configuration cannot be used, or lacks one of the agents.`,
 		Example: "  openclawd policy explain eden seum\n  openclawd policy explain seum eden --state-dir ./team --json",

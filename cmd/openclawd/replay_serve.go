@@ -230,7 +230,10 @@ func (s *playbackServer) printPosition(ctx context.Context) error {
 func (p *process) pastAPI(playing *playback.Player, index *search.Index, rules coordination.Rules, hosts []string) *monitor.Server {
 	opts := monitor.Options{Store: playing, Rules: rules, Now: playing.Now, Version: buildinfo.Read().Version, Settings: monitor.Settings{Hosts: hosts, Sealed: true},
 		Search: index, MilestoneInterval: -1, NoFiles: true,
-		Policy: func(from, to string) (policy.Policy, error) { return access.Explain(playing.Config(), from, to) }}
+		Policy: func(from, to string) (policy.Policy, error) { return access.Explain(playing.Config(), from, to) },
+		PolicyMatrix: func(from string, most int) (policy.Matrix, error) {
+			return access.ExplainAll(playing.Config(), from, most)
+		}}
 	if playing.Own() {
 		opts.OwnTasks = &monitor.OwnTasks{Team: func() []config.Agent { return playing.Config().Agents }}
 		opts.Continuation = func(ctx context.Context, tx *sql.Tx, agent string) (continuation.Explained, bool, error) {

@@ -2,13 +2,6 @@
 // with another.
 package policy
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/pronto-lab/openclawd/coordination"
-)
-
 // AgentToAgent says which agents may write to which. Case is ignored.
 type AgentToAgent struct {
 	Enabled bool
@@ -25,9 +18,9 @@ type Pair struct {
 // Verdict is what a configured rule says of two agents.
 type Verdict struct {
 	Allowed bool   `json:"allowed"`
-	Rule    string `json:"rule"`           // the deciding rule: one of those below
-	Why     string `json:"why"`            // explanation, one sentence
-	Hint    string `json:"hint,omitempty"` // how to allow it; "" if it is allowed
+	Rule    Rule   `json:"rule"`
+	Why     string `json:"why,omitempty"`  // explanation, one sentence; "" in a matrix of all agents
+	Hint    string `json:"hint,omitempty"` // how to allow it; "" if it is allowed, and in a matrix of all agents
 }
 
 // Policy says what one agent may do with another under a configuration.
@@ -39,10 +32,10 @@ type Policy struct {
 	Visible Verdict `json:"visible"` // see its sessions: sessions_list, sessions_history
 }
 
-// Matrix says what each agent may do with each, also with itself.
+// Matrix says what each agent may do with each, also with itself, or what one of them may do.
 type Matrix struct {
 	Agents    []string `json:"agents"`    // ids of the compared agents, in the order of the configuration
-	Policies  []Policy `json:"policies"`  // by who acts, then by towards whom, both in the order of Agents
+	Policies  []Policy `json:"policies"`  // by who acts, unless it is one, then by towards whom, both in the order of Agents
 	Count     int      `json:"count"`     // agents of the configuration
 	Truncated bool     `json:"truncated"` // not all of them are in Agents
 }
@@ -51,67 +44,23 @@ type Matrix struct {
 type NoAgentError struct {
 	Field string // from, to
 	ID    string
+	Known []string // ids of those that are
 	Text  string
 	Hint  string
 }
 
 func (e *NoAgentError) Error() string { return e.Text }
 
-// Deciding rules.
+// Rule is a deciding rule.
+type Rule string
+
 const (
-	RuleSameAgent   = "same_agent"
-	RuleAllowAgents = "allow_agents" // of sub-agents
-	RuleVisibility  = "visibility"   // of sessions
-	ruleDisabled    = "disabled"
-	rulePair        = "pair"
-	ruleAllowList   = "allow_list"
-	ruleOpen        = "open"
+	RuleSameAgent   Rule = "same_agent"
+	RuleAllowAgents Rule = "allow_agents" // of sub-agents
+	RuleVisibility  Rule = "visibility"   // of sessions
+	RuleToolPolicy  Rule = "tool_policy"  // the one who acts does not have the tool
+	ruleDisabled    Rule = "disabled"
+	rulePair        Rule = "pair"
+	ruleAllowList   Rule = "allow_list"
+	ruleOpen        Rule = "open"
 )
-
-// Judge reports whether from may write to to. Agents may always write to themselves, and to no other if agent-to-agent
-// messages are switched off.
-func (p AgentToAgent) Judge(from, to string) Verdict {
-	from, to = coordination.TrimJS(from), coordination.TrimJS(to)
-	switch {
-	case strings.EqualFold(from, to):
-		return Verdict{true, RuleSameAgent, "every agent reaches itself", ""}
-	case !p.Enabled:
-		return Verdict{false, ruleDisabled, "agents do not reach each other: tools.agentToAgent.enabled is false", "set tools.agentToAgent.enabled to true"}
-	}
-	for i, pair := range p.Pairs {
-		if coordination.Matches(pair.From, from) && coordination.Matches(pair.To, to) {
-			return pair.verdict(i, from, to)
-		}
-	}
-	if len(p.Allow) == 0 {
-		return Verdict{true, ruleOpen, "all agents reach each other: tools.agentToAgent.allow names none", ""}
-	}
-	for _, agent := range []string{from, to} {
-		if !p.names(agent) {
-			return Verdict{false, ruleAllowList, fmt.Sprintf("agent %s is not named by tools.agentToAgent.allow", agent),
-				fmt.Sprintf("add %q to tools.agentToAgent.allow, or %s to tools.agentToAgent.pairs", agent, rule(from, to))}
-		}
-	}
-	return Verdict{true, ruleAllowList, fmt.Sprintf("tools.agentToAgent.allow names %s and %s", from, to), ""}
-}
-
-func (p *AgentToAgent) names(agent string) bool {
-	for _, pattern := range p.Allow {
-		if coordination.Matches(pattern, agent) {
-			return true
-		}
-	}
-	return false
-}
-
-// verdict is the decision of a matching pair.
-func (p *Pair) verdict(i int, from, to string) Verdict {
-	if p.Allow {
-		return Verdict{true, rulePair, fmt.Sprintf("tools.agentToAgent.pairs[%d] lets %s reach %s", i, from, to), ""}
-	}
-	return Verdict{false, rulePair, fmt.Sprintf("tools.agentToAgent.pairs[%d] does not let %s reach %s", i, from, to),
-		fmt.Sprintf("put %s before it", rule(from, to))}
-}
-
-// rule is a pair that allows, in the configuration's syntax.
-func rule(from, to string) string { return fmt.Sprintf("{from: %q, to: %q, allow: true}", from, to) }

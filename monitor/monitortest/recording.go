@@ -57,6 +57,8 @@ func queries(path string) []string {
 		return []string{"limit=1&kind=dead,blocked,no_reply,escalated,backoff,stuck_run,overdue,suspended"}
 	case "/api/a2a/policy":
 		return []string{"from=eden&to=seum", "from=seum&to=eden", "from=eden&to=unknown"}
+	case "/api/a2a/policy/matrix":
+		return []string{"from=seum"}
 	}
 	if id, is := strings.CutPrefix(path, "/api/work-sessions/"); is && !strings.Contains(id, "/") {
 		return []string{"limit=2", "limit=2&after=1&scope=all"}

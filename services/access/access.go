@@ -1,4 +1,4 @@
-// Package access decides which sessions and agents an agent may reach with its tools.
+// Package access decides which tools an agent has, and which sessions and agents it may reach with them.
 package access
 
 import (
@@ -55,9 +55,8 @@ func (g *Guard) DenyKey(key coordination.SessionKey) string {
 
 // denyOther returns why sessions of another agent may not be seen.
 func (g *Guard) denyOther(owner string) string {
-	if g.config.Tools.Visibility != visibleAll {
-		return fmt.Sprintf("sessions of other agents are not visible: tools.sessions.visibility is %q, it has to be %q for that",
-			g.config.Tools.Visibility, visibleAll)
+	if why := hidesOthers(g.config); why != "" {
+		return why
 	}
 	return DenyAgents(g.config.Tools.AgentToAgent, g.agent, owner)
 }

@@ -28,13 +28,20 @@ func DenyAgents(c config.AgentToAgent, from, to string) string {
 
 // DenySpawn returns why an agent may not start another one as its sub-agent, "" if it may. Every agent may start itself.
 func DenySpawn(c *config.Config, from, to string) string {
-	if strings.EqualFold(from, to) {
+	if mayStart(c.AgentNamed(from), from, to) {
 		return ""
 	}
-	if a := c.AgentNamed(from); a != nil && slices.ContainsFunc(a.AllowAgents, func(id string) bool {
+	return fmt.Sprintf("%s does not name %s", startsOf(c, from), to)
+}
+
+// mayStart takes the settings of from, nil if it has none.
+func mayStart(settings *config.Agent, from, to string) bool {
+	return strings.EqualFold(from, to) || settings != nil && slices.ContainsFunc(settings.AllowAgents, func(id string) bool {
 		return id == "*" || strings.EqualFold(strings.TrimSpace(id), to)
-	}) {
-		return ""
-	}
-	return fmt.Sprintf("subagents.allowAgents of %s does not name %s", from, to)
+	})
+}
+
+// startsOf is the path of the setting that says which agents an agent may start.
+func startsOf(c *config.Config, agent string) string {
+	return c.AgentPath(agent) + ".subagents.allowAgents"
 }

@@ -69,9 +69,9 @@ test('T-VIEWS are saved, found by all in the palette, replaced and deleted', asy
   await visit(page, hub.url('log?type=a2a.send&as_of=20'));
   await save(page, '그때 보낸 것');
   expect(await stored(hub)).toEqual([
-    { name: '그때 보낸 것', address: 'log?type=a2a.send&as_of=20' },
     { name: '막힌 대화', address: 'c?outcome=blocked' },
     { name: 'Stuck tasks', address: 'tasks?view=list&status=blocked' },
+    { name: '그때 보낸 것', address: 'log?type=a2a.send&as_of=20' },
   ]);
 
   // After a reload, on another page, by Korean, by initial consonants and by English.
@@ -99,8 +99,8 @@ test('T-VIEWS are saved, found by all in the palette, replaced and deleted', asy
   await visit(second, hub.url('search?q=webhook&sort=relevance'));
   await visit(page, hub.url('c?agent=eden'));
   await openSheet(page);
-  await second.locator('main').getByRole('button', { name: 'Views' }).click();
-  const theirs = second.getByRole('dialog', { name: 'Views' });
+  await second.locator('main').getByRole('button', { name: 'Saved views' }).click();
+  const theirs = second.getByRole('dialog', { name: 'Saved views' });
   await expect(theirs).toContainText('All who use this page share them.');
   await theirs.getByLabel('Name for the filters shown now').fill('Webhooks');
   await theirs.getByRole('button', { name: 'Save view' }).click();
@@ -111,10 +111,11 @@ test('T-VIEWS are saved, found by all in the palette, replaced and deleted', asy
   await sheet(page).getByRole('button', { name: '보기 바꾸기' }).click();
   await expect(sheet(page).getByText('“막힌 대화” 저장함')).toBeVisible();
   await expect(sheet(page).getByRole('link', { name: /Webhooks/ })).toBeVisible();
+  await expect(sheet(page).getByRole('link')).toContainText(['그때 보낸 것', '막힌 대화', 'Stuck tasks', 'Webhooks']);
   expect((await stored(hub)).map(({ address }) => address)).toEqual([
-    'log?type=a2a.send&as_of=20',
     'c?agent=eden',
     'tasks?view=list&status=blocked',
+    'log?type=a2a.send&as_of=20',
     'search?q=webhook&sort=relevance',
   ]);
 
@@ -153,7 +154,16 @@ test('T-VIEWS a viewer opens them and changes none', async ({ page, serve, folde
   };
   await page.goto(hub.url('c?outcome=blocked'));
   await logIn(write);
-  await save(page, '막힌 대화');
+  // A session that ends meanwhile is asked for, and what was to be saved is saved after the login.
+  await openSheet(page);
+  await page.context().clearCookies();
+  await field(page).fill('막힌 대화');
+  await page.keyboard.press('Enter');
+  await logIn(write);
+  await expect(sheet(page).getByText('“막힌 대화” 저장함')).toBeVisible();
+  expect(await page.evaluate(async () => (await (await fetch('store/views')).json()).value)).toEqual([
+    { name: '막힌 대화', address: 'c?outcome=blocked' },
+  ]);
   await page.context().clearCookies();
   await page.goto(hub.url('agents'));
   await logIn(viewer);
@@ -230,6 +240,131 @@ test('T-VIEWS what another program stored opens nothing outside of the page', as
   await expect(sheet(page).getByRole('button', { name: '보기 저장' })).toBeDisabled();
 });
 
+test('T-VIEWS of two people who use one name none overwrites or deletes what the other has just saved', async ({
+  page,
+  browser,
+  serve,
+  folder,
+  faults,
+}) => {
+  faults.allow(/409/);
+  const hub = await start(serve, folder);
+  const other = await browser.newContext({ locale: 'ko-KR' });
+  await watch(other, faults);
+  const second = await other.newPage();
+  await visit(page, hub.url('c?agent=eden'));
+  await visit(second, hub.url('tasks?view=list'));
+  const press = (by: Page, name: string | RegExp) => sheet(by).getByRole('button', { name }).click();
+  const addresses = async () => (await stored(hub)).map(({ address }) => address);
+  await openSheet(page);
+  await openSheet(second);
+
+  await field(second).fill('이름');
+  await press(second, '보기 저장');
+  await expect(sheet(second).getByText('“이름” 저장함')).toBeVisible();
+  await field(page).fill('이름');
+  await press(page, '보기 저장');
+  await expect(sheet(page).getByRole('alert')).toContainText('“이름” 이름으로 방금 다른 사람이 보기를 저장했습니다.');
+  expect(await addresses()).toEqual(['tasks?view=list']);
+  await press(page, '보기 바꾸기'); // now it is meant
+  await expect(sheet(page).getByText('“이름” 저장함')).toBeVisible();
+  expect(await addresses()).toEqual(['c?agent=eden']);
+
+  // Deleted is what one has seen.
+  await press(second, '“이름” 지우기');
+  await expect(sheet(second).getByRole('alert')).toContainText('방금 다른 사람이 보기를 저장했습니다.');
+  expect(await addresses()).toEqual(['c?agent=eden']);
+  await press(second, '“이름” 지우기');
+  await expect(sheet(second).getByText('“이름” 지움')).toBeVisible();
+  await field(page).fill('이름');
+  await press(page, '보기 바꾸기');
+  await expect(sheet(page).getByRole('alert')).toContainText('“이름” 보기를 방금 다른 사람이 지웠습니다.');
+  await press(page, '보기 저장');
+  await expect(sheet(page).getByText('“이름” 저장함')).toBeVisible();
+
+  // What is put back does not replace it either.
+  await press(second, '되돌리기');
+  await expect(sheet(second).getByRole('alert')).toContainText('방금 다른 사람이 보기를 저장했습니다.');
+  expect(await addresses()).toEqual(['c?agent=eden']);
+  await other.close();
+});
+
+test('T-VIEWS what a later version has stored stays, and nothing is written where no list is', async ({
+  page,
+  serve,
+  folder,
+}) => {
+  const hub = await start(serve, folder);
+  const later = { name: '나중', address: 'newpage?x=1', extra: 1 };
+  await store(hub, [later]);
+  await visit(page, hub.url('log'));
+  await save(page, '하나');
+  expect(await stored(hub)).toEqual([later, { name: '하나', address: 'log' }]);
+  await store(hub, { views: [later] });
+  await openSheet(page);
+  await expect(sheet(page).getByRole('alert')).toContainText('서버에 저장한 것을 읽을 수 없습니다.');
+  await expect(field(page)).toHaveCount(0);
+  expect(await stored(hub)).toEqual({ views: [later] });
+});
+
+test('T-VIEWS the field to find them in ends with what it found', async ({ page, serve, folder }) => {
+  const hub = await start(serve, folder);
+  await store(
+    hub,
+    Array.from({ length: 9 }, (_, index) => ({ name: `보기 ${index}`, address: 'c' })),
+  );
+  await visit(page, hub.url('c'));
+  await openSheet(page);
+  const [find, links] = [sheet(page).getByLabel('보기 찾기'), sheet(page).getByRole('link')];
+  await find.fill('기 4');
+  await expect(links).toHaveCount(1);
+  await page.keyboard.press('Escape');
+  await openSheet(page);
+  await expect(find).toHaveValue('');
+  await expect(links).toHaveCount(9);
+  await find.fill('기 4');
+  await sheet(page).getByRole('button', { name: '“보기 4” 지우기' }).click();
+  await expect(find).toHaveCount(0);
+  await expect(links).toHaveCount(8);
+});
+
+test('T-VIEWS a change that fails can be repeated, and Enter is not lost while they are read', async ({
+  page,
+  serve,
+  folder,
+  faults,
+}) => {
+  faults.allow(/500/);
+  const hub = await start(serve, folder);
+  await visit(page, hub.url('c'));
+  await openSheet(page);
+  await page.route('**/store/views', (route) =>
+    route.fulfill({ status: 500, contentType: 'application/json', body: '{"error":"x","code":"internal","hint":"h"}' }),
+  );
+  await field(page).fill('하나');
+  await page.keyboard.press('Enter');
+  await expect(sheet(page).getByRole('alert')).toContainText('서버에 오류가 났습니다.');
+  await page.unroute('**/store/views');
+  await sheet(page).getByRole('button', { name: '다시 시도' }).click();
+  await expect(sheet(page).getByText('“하나” 저장함')).toBeVisible();
+  await expect(sheet(page).getByRole('alert')).toHaveCount(0);
+  await page.keyboard.press('Escape');
+
+  let go = () => {};
+  const wait = new Promise<void>((resolve) => (go = resolve));
+  await page.route('**/store/views', async (route) => {
+    if (route.request().method() === 'GET') await wait;
+    await route.continue();
+  });
+  await openSheet(page);
+  await expect(sheet(page).locator('[aria-busy="true"]')).toHaveCount(1);
+  await field(page).fill('둘');
+  await page.keyboard.press('Enter');
+  go();
+  await expect(sheet(page).getByText('“둘” 저장함')).toBeVisible();
+  expect((await stored(hub)).map(({ name }) => name)).toEqual(['하나', '둘']);
+});
+
 test('T-VIEWS the list on every page that has filters, in both themes and on a phone', async ({
   page,
   serve,
@@ -238,7 +373,7 @@ test('T-VIEWS the list on every page that has filters, in both themes and on a p
   const hub = await start(serve, folder);
   await store(hub, [{ name: '아주 긴 이름'.repeat(11), address: 'c?outcome=blocked&as_of=20' }]);
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  for (const [index, path] of ['c', 'tasks', 'log', 'search', 'agents'].entries()) {
+  for (const [index, path] of ['c', 'tasks', 'log', 'search', 'agents', 'owed'].entries()) {
     await page.emulateMedia({ colorScheme: index % 2 ? 'dark' : 'light' });
     await page.setViewportSize(index % 2 ? { width: 1024, height: 720 } : { width: 320, height: 640 });
     await visit(page, hub.url(path));

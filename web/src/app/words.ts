@@ -149,7 +149,7 @@ export const w = words({
   groupPair: { ko: '두 에이전트의 대화', en: 'Conversations of two agents' },
   groupId: { ko: 'id', en: 'Id' },
   groupActions: { ko: '할 일', en: 'Actions' },
-  groupViews: { ko: '저장한 보기', en: 'Views' },
+  groupViews: { ko: '저장한 보기', en: 'Saved views' },
   groupQuestions: { ko: 'SQL 질문', en: 'SQL questions' },
   whyMessage: { ko: (id: string) => `Discord 메시지 ${id}: 왜?`, en: (id: string) => `Discord message ${id}: why?` },
   keyFlow: { ko: '흐름: 열기 · 표 · 확대, 축소, 전체', en: 'Flow: open · table · zoom in, out, all' },

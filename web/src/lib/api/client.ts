@@ -204,7 +204,7 @@ export interface Kept {
   etag: string;
 }
 
-/** Reads what is shared under a key; null if nothing is yet. Throws ApiError: `not_found` if the server keeps nothing. */
+/** Reads what is shared under a key; its value is null if nothing is yet. Throws ApiError: `not_found` if the server keeps nothing. */
 export async function readKept(key: string): Promise<Kept> {
   const url = at(`store/${key}`);
   return await keptOf(await send(url, { cache: 'no-store' }), `GET ${url.pathname}`);
@@ -223,8 +223,8 @@ export async function replaceKept(key: string, { value, etag }: Kept): Promise<K
 }
 
 async function keptOf(response: Response, request: string): Promise<Kept> {
-  const { value } = bodyOf(response, await response.text(), request) as { value: unknown };
-  return { value, etag: response.headers.get('ETag') ?? '' };
+  const body = bodyOf(response, await response.text(), request) as { value?: unknown } | null;
+  return { value: body?.value ?? null, etag: response.headers.get('ETag') ?? '' };
 }
 
 /** Paths of questions that are sent as a body. */

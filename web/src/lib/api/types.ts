@@ -1054,7 +1054,7 @@ export interface paths {
         };
         /**
          * Permissions of one agent towards another, the deciding rule, and how to change it
-         * @description The answer follows the configuration in force.
+         * @description The answer follows the configuration in force, policies of tools included: an agent that does not have sessions_send writes to none, one without sessions_spawn starts none, and one with neither sessions_list nor sessions_history sees no session.
          */
         get: operations["showPolicy"];
         put?: never;
@@ -1074,7 +1074,7 @@ export interface paths {
         };
         /**
          * Permissions of each agent towards each, with the deciding rules
-         * @description What GET /api/a2a/policy answers for each pair of configured agents, by one configuration, the one in force. At most 50 agents are compared, in the order of the configuration; truncated says that there are more.
+         * @description What GET /api/a2a/policy answers for each pair of configured agents, by one configuration, the one in force, without the texts why and hint. At most 50 agents are compared, in the order of the configuration; truncated says that there are more. With from, what it answers for this agent towards each configured one, with the texts.
          */
         get: operations["showPolicyMatrix"];
         put?: never;
@@ -3178,10 +3178,14 @@ export interface components {
             posts: components["schemas"]["DiscordPost"][];
             asOfSeq: components["schemas"]["AsOfSeq"];
         };
+        /**
+         * @description Rule that decides. same_agent: agents reach and start themselves. allow_agents: subagents.allowAgents of the agent that acts. visibility: tools.sessions.visibility. tool_policy: the agent that acts lacks the tool, by a profile or a list of allowed or denied tools. The others are those of tools.agentToAgent. disabled: it is off. pair: the first of pairs that matches. allow_list: allow. open: neither a pair nor allow names agents, so all reach each other.
+         * @enum {string}
+         */
+        PolicyRule: "same_agent" | "allow_agents" | "visibility" | "tool_policy" | "disabled" | "pair" | "allow_list" | "open";
         Verdict: {
             allowed: boolean;
-            /** @description Rule that decides */
-            rule: string;
+            rule: components["schemas"]["PolicyRule"];
             /** @description Explanation in one sentence */
             why: string;
             /** @description How to allow it; absent if allowed */
@@ -3194,11 +3198,26 @@ export interface components {
             spawn: components["schemas"]["Verdict"];
             visible: components["schemas"]["Verdict"];
         };
+        MatrixVerdict: {
+            allowed: boolean;
+            rule: components["schemas"]["PolicyRule"];
+            /** @description Explanation in one sentence; absent without from */
+            why?: string;
+            /** @description How to allow it; absent if allowed, and without from */
+            hint?: string;
+        };
+        MatrixPolicy: {
+            from: string;
+            to: string;
+            send: components["schemas"]["MatrixVerdict"];
+            spawn: components["schemas"]["MatrixVerdict"];
+            visible: components["schemas"]["MatrixVerdict"];
+        };
         PolicyMatrix: {
-            /** @description Ids of the compared agents, in the order of the configuration */
+            /** @description Ids of the compared agents, in the order of the configuration; at most 50, with from all */
             agents: string[];
-            /** @description For each of agents as the one that acts, in this order, one for each of them as the one that is acted on, itself included */
-            policies: components["schemas"]["Policy"][];
+            /** @description For each of agents as the one that acts, in this order, one for each of them as the one that is acted on, itself included. With from, for this one only. */
+            policies: components["schemas"]["MatrixPolicy"][];
             /** @description Number of configured agents */
             count: number;
             /** @description Whether agents lacks some of them */
@@ -7059,6 +7078,8 @@ export interface operations {
     showPolicyMatrix: {
         parameters: {
             query?: {
+                /** @description Id of the one agent that acts; absent for all */
+                from?: string;
                 /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
                 as_of?: components["parameters"]["asOf"];
             };
@@ -7086,18 +7107,15 @@ export interface operations {
                      *           "to": "eden",
                      *           "send": {
                      *             "allowed": true,
-                     *             "rule": "same_agent",
-                     *             "why": "every agent reaches itself"
+                     *             "rule": "same_agent"
                      *           },
                      *           "spawn": {
                      *             "allowed": true,
-                     *             "rule": "same_agent",
-                     *             "why": "every agent may start itself as its sub-agent"
+                     *             "rule": "same_agent"
                      *           },
                      *           "visible": {
                      *             "allowed": true,
-                     *             "rule": "visibility",
-                     *             "why": "tools.sessions.visibility is \"self\": an agent sees its own session only"
+                     *             "rule": "visibility"
                      *           }
                      *         }
                      *       ],

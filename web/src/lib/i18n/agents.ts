@@ -57,10 +57,11 @@ export const workStates: Record<Schemas['WorkState'], Word> = dictionary({
 export const workTones: Record<Schemas['WorkState'], Tone> = { waiting: 'waiting', leased: 'active', dead: 'blocked' };
 
 /** Rules of the policy between agents. */
-export const policyRules: Record<string, Word> = dictionary({
+export const policyRules: Record<Schemas['PolicyRule'], Word> = dictionary({
   same_agent: { ko: '같은 에이전트', en: 'the same agent' },
   allow_agents: { ko: '시작할 수 있는 에이전트 목록', en: 'list of agents that may be started' },
   visibility: { ko: '세션 공개 범위', en: 'visibility of sessions' },
+  tool_policy: { ko: '도구 정책', en: 'policy of tools' },
   disabled: { ko: '에이전트 사이 대화 꺼짐', en: 'messages between agents are off' },
   pair: { ko: '두 에이전트의 규칙', en: 'rule for the two agents' },
   allow_list: { ko: '허용 목록', en: 'list of allowed agents' },

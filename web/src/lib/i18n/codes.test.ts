@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import list from './codes.json';
 import * as codes from './codes';
+import { policyRules } from './agents';
 import { healthReasons } from './health';
 import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
@@ -28,6 +29,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   Outcome: codes.outcomes,
   OwedKind: owedKinds,
   OwedState: owedStates,
+  PolicyRule: policyRules,
   ProblemKind: problemKinds,
   ProjectionState: codes.projectionStates,
   ReasonCode: codes.reasons,

@@ -12,6 +12,7 @@ describe('a view', () => {
       'c?cat=all&q=%EB%B0%B0%ED%8F%AC+%26+x&order=category',
       'tasks?view=list&status=blocked',
       'agents?sort=name',
+      'owed?to=seum&from=eden&kind=flow&open=false',
       'log?type=a2a.send&type=a2a.complete&scope=all',
       'search?q=webhook&when=7d&as_of=300',
     ]) {

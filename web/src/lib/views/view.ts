@@ -19,6 +19,7 @@ const filters = dictionary<Record<string, readonly string[]>>({
   c: ['cat', 'q', 'status', 'outcome', 'agent', 'open', 'sub', 'order'],
   tasks: ['view', 'q', 'agent', 'priority', 'status', 'ended'],
   agents: ['sort'],
+  owed: ['to', 'from', 'kind', 'open'],
   log: ['type', 'not', 'role', 'agent', 'ws', 'problems', 'scope'],
   search: ['q', 'when', 'agent', 'role', 'cat', 'sort', 'outcome', 'status', 'open'],
 });

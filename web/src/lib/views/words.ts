@@ -2,7 +2,7 @@ import { dictionary, words, type Word } from '../i18n/index.svelte';
 import { withParticle } from '../i18n/particles';
 
 export const w = words({
-  title: { ko: '저장한 보기', en: 'Views' },
+  title: { ko: '저장한 보기', en: 'Saved views' },
   shared: {
     ko: '보기는 화면과 그 조건에 붙인 이름입니다. 이 페이지를 쓰는 모두가 함께 씁니다.',
     en: 'A view is a name for a page with its filters. All who use this page share them.',
@@ -42,9 +42,13 @@ export const w = words({
     ko: '보기와 SQL 질문을 둘 자리가 없습니다. 쓰지 않는 것을 지워 주세요.',
     en: 'There is no room left for views and SQL questions. Delete one that is not used.',
   },
-  failed: {
-    ko: (why: string) => `보기를 읽거나 바꾸지 못했습니다: ${why}`,
-    en: (why: string) => `Views could not be read or changed: ${why}`,
+  taken: {
+    ko: (name: string) => `“${name}” 이름으로 방금 다른 사람이 보기를 저장했습니다.`,
+    en: (name: string) => `Someone else saved a view under “${name}” just now.`,
+  },
+  gone: {
+    ko: (name: string) => `“${name}” 보기를 방금 다른 사람이 지웠습니다.`,
+    en: (name: string) => `Someone else deleted “${name}” just now.`,
   },
 });
 
@@ -53,6 +57,7 @@ export const pageNames = dictionary<Record<string, Word>>({
   c: { ko: '대화', en: 'Conversations' },
   tasks: { ko: '작업', en: 'Tasks' },
   agents: { ko: '에이전트', en: 'Agents' },
+  owed: { ko: '답장 대기', en: 'Owed' },
   log: { ko: '로그', en: 'Log' },
   search: { ko: '검색', en: 'Search' },
 });

@@ -139,18 +139,30 @@ export const w = words({
   no: { ko: '안 됨', en: 'no' },
   howTo: { ko: '고치는 법', en: 'How to allow it' },
   policyText: {
-    ko: (name: string) => `${name} 쪽에서 다른 에이전트에게 할 수 있는 일입니다. 지금 설정을 따릅니다.`,
+    ko: (name: string) => `${name} 쪽에서 다른 에이전트에게 할 수 있는 일입니다. 적용된 설정을 따릅니다.`,
     en: (name: string) => `What ${name} may do towards other agents, by the configuration in force.`,
+  },
+  notConfigured: {
+    ko: (id: string) => `설정에 ${id} 에이전트가 없습니다.`,
+    en: (id: string) => `The agent ${id} is not configured.`,
+  },
+  notConfiguredText: {
+    ko: 'openclaw.json의 agents.entries에 있는 에이전트에게만 정책이 있습니다.',
+    en: 'Only agents in agents.entries of openclaw.json have a policy.',
   },
   views: { ko: '에이전트를 보는 방법', en: 'Views of the agents' },
   viewList: { ko: '목록', en: 'List' },
   matrixText: {
-    ko: '줄의 에이전트가 칸의 에이전트에게 쓸 수 있는지, 하위 에이전트로 시작할 수 있는지입니다. 설정을 따릅니다.',
-    en: 'Whether the agent of the row may write to the agent of the column, and start it as a sub-agent, by the configuration.',
+    ko: '행의 에이전트가 열의 에이전트에게 쓸 수 있는지, 하위 에이전트로 시작할 수 있는지입니다. 적용된 설정을 따릅니다.',
+    en: 'Whether the agent of the row may write to the agent of the column, and start it as a sub-agent, by the configuration in force.',
   },
-  matrixSame: {
-    ko: 'tools.agentToAgent에 allow와 pairs 규칙이 없어서, 쓰기는 모든 에이전트 사이에서 같습니다.',
-    en: 'tools.agentToAgent has no rules in allow or pairs, so writing is the same between all agents.',
+  matrixOff: {
+    ko: 'tools.agentToAgent.enabled가 false입니다. allow와 pairs는 보지 않으며, 아무도 다른 에이전트에게 쓸 수 없습니다.',
+    en: 'tools.agentToAgent.enabled is false: allow and pairs are not looked at, and no agent may write to another.',
+  },
+  matrixOpen: {
+    ko: 'tools.agentToAgent의 어떤 규칙도 이 에이전트들에게 적용되지 않아서, 모두 서로에게 쓸 수 있습니다.',
+    en: 'No rule of tools.agentToAgent applies to these agents, so all may write to each other.',
   },
   matrixCut: {
     ko: (shown: number, count: number) => `에이전트 ${count}개 중 설정에서 앞선 ${shown}개입니다.`,
@@ -159,14 +171,31 @@ export const w = words({
   matrixNone: { ko: '설정에 에이전트가 없습니다.', en: 'No agents are configured.' },
   matrixOne: { ko: '에이전트가 하나뿐입니다.', en: 'There is only one agent.' },
   matrixEmptyText: {
-    ko: 'openclaw.json의 agents.list에 둘 이상 있으면 서로 무엇을 할 수 있는지 여기에 나옵니다.',
-    en: 'With two or more agents in agents.list of openclaw.json, this table shows what they may do with each other.',
+    ko: 'openclaw.json의 agents.entries에 둘 이상 있으면 서로 무엇을 할 수 있는지 여기에 나옵니다.',
+    en: 'With two or more agents in agents.entries of openclaw.json, this table shows what they may do with each other.',
   },
   matrixFrom: { ko: '누가 ↓', en: 'Who ↓' },
   matrixTo: { ko: '누구에게 →', en: 'Towards →' },
   cell: {
     ko: (from: string, to: string) => `${from} → ${to}`,
     en: (from: string, to: string) => `${from} → ${to}`,
+  },
+  // What a cell shows is what its name says, in the room that fifteen columns leave.
+  cellSend: {
+    ko: (yes: boolean) => (yes ? '쓰기 됨' : '쓰기 안 됨'),
+    en: (yes: boolean) => (yes ? 'write' : 'no write'),
+  },
+  cellSpawn: {
+    ko: (yes: boolean) => (yes ? '시작 됨' : '시작 안 됨'),
+    en: (yes: boolean) => (yes ? 'start' : 'no start'),
+  },
+  noCell: {
+    ko: (from: string, to: string) => `이 표에 ${from} → ${to} 칸이 없습니다.`,
+    en: (from: string, to: string) => `This table has no cell ${from} → ${to}.`,
+  },
+  ownPolicy: {
+    ko: (name: string) => `${name}의 정책 보기`,
+    en: (name: string) => `Show the policy of ${name}`,
   },
   chooseCell: {
     ko: '칸을 고르면 이유와 그것을 정하는 설정이 나옵니다.',

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { kept, taken } from './questions';
+import { kept, missing } from './questions';
 
 describe('questions', () => {
   it('are what a list of them has, and nothing else', () => {
-    expect(kept([{ name: 'a', sql: 'SELECT 1', more: 2 }, { name: 1, sql: 'x' }, null, 'a', { name: 'b' }])).toEqual([
-      { name: 'a', sql: 'SELECT 1' },
-    ]);
+    expect(
+      kept([
+        { name: 'a', sql: 'SELECT 1', more: 2 },
+        { name: 'a', sql: 'x' },
+        { name: 1, sql: 'x' },
+        null,
+        'a',
+        { name: 'b' },
+      ]),
+    ).toEqual([{ name: 'a', sql: 'SELECT 1' }]);
     for (const other of [null, 7, 'a', { name: 'a', sql: 'b' }]) expect(kept(other)).toEqual([]);
   });
 
@@ -19,14 +26,12 @@ describe('questions', () => {
       { name: '나', sql: 'SELECT 3' },
       { name: '다', sql: 'SELECT 4' },
     ];
-    const all = [
-      { name: '가', sql: 'SELECT 1' },
-      { name: '나', sql: 'SELECT 2' },
+    const more = [
       { name: '나 (2)', sql: 'SELECT 3' },
       { name: '다', sql: 'SELECT 4' },
     ];
-    expect(taken(list, others)).toEqual(all);
-    expect(taken(all, others)).toEqual(all);
-    expect(taken([], [])).toEqual([]);
+    expect(missing(list, others)).toEqual(more);
+    expect(missing([...list, ...more], others)).toEqual([]);
+    expect(missing([], [])).toEqual([]);
   });
 });

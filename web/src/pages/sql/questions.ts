@@ -1,20 +1,23 @@
-import { sorted, type Named } from '$lib/named';
+import type { Named } from '$lib/named';
 
 /** A question that is kept under a name. */
 export interface Question extends Named {
   sql: string;
 }
 
-/** The questions in what was stored; whatever else is there is left out. */
+/** The questions in what was stored, each name once; whatever else is there is left out. */
 export function kept(value: unknown): Question[] {
   if (!Array.isArray(value)) return [];
-  return value
-    .filter((one) => typeof one?.name === 'string' && typeof one?.sql === 'string')
-    .map(({ name, sql }) => ({ name, sql }));
+  const questions = new Map<string, Question>();
+  for (const one of value) {
+    if (typeof one?.name !== 'string' || typeof one?.sql !== 'string' || questions.has(one.name)) continue;
+    questions.set(one.name, { name: one.name, sql: one.sql });
+  }
+  return [...questions.values()];
 }
 
-/** A list that has taken over other questions. Of two different ones with the same name, that of the list keeps it. */
-export function taken(list: Question[], others: Question[]): Question[] {
+/** What a list lacks of other questions. One that has the name of a different one gets a number. */
+export function missing(list: Question[], others: Question[]): Question[] {
   const all = [...list];
   for (const { name, sql } of others) {
     let free = name;
@@ -25,5 +28,5 @@ export function taken(list: Question[], others: Question[]): Question[] {
     }
     if (!same) all.push({ name: free, sql });
   }
-  return sorted(all);
+  return all.slice(list.length);
 }

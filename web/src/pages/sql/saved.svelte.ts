@@ -1,6 +1,6 @@
 import { sorted, withOne, without } from '$lib/named';
-import { Shared } from '$lib/shared.svelte';
-import { kept, taken, type Question } from './questions';
+import { Shared, type Ended } from '$lib/shared.svelte';
+import { kept, missing, type Question } from './questions';
 
 /** Where this browser keeps questions. */
 const place = 'sql.saved';
@@ -37,15 +37,15 @@ class Saved {
     await this.#shared.refresh();
     if (!this.shares || this.#own.length === 0) return;
     const given = this.#own;
-    await this.#shared.change((list) => taken(list, given));
+    await this.#shared.add((list) => missing(list, given));
     this.#keep(this.#own.filter((one) => !given.includes(one)));
   }
 
   /** Saves a question, in place of the one that has its name. Throws ApiError. */
-  async put(name: string, sql: string): Promise<void> {
-    const put = (list: Question[]) => withOne(list, { name, sql });
-    if (this.shares) await this.#shared.change(put);
-    else this.#keep(put(this.#own));
+  async put(name: string, sql: string): Promise<Ended> {
+    if (this.shares) return this.#shared.replace(name, this.#shared.named(name), { name, sql });
+    this.#keep(withOne(this.#own, { name, sql }));
+    return 'done';
   }
 
   /** Whether a question can be removed here. */
@@ -54,10 +54,10 @@ class Saved {
   }
 
   /** Removes a question. Throws ApiError. */
-  async remove({ name, own }: { name: string; own: boolean }): Promise<void> {
-    const remove = (list: Question[]) => without(list, name);
-    if (own) this.#keep(remove(this.#own));
-    else await this.#shared.change(remove);
+  async remove({ name, sql, own }: Question & { own: boolean }): Promise<Ended> {
+    if (!own) return this.#shared.replace(name, { name, sql });
+    this.#keep(without(this.#own, name));
+    return 'done';
   }
 
   #keep(list: Question[]): void {

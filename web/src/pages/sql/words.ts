@@ -76,6 +76,10 @@ export const w = words({
     ko: (why: string) => `저장한 질문을 읽거나 바꾸지 못했습니다: ${why}`,
     en: (why: string) => `Saved questions could not be read or changed: ${why}`,
   },
+  changed: {
+    ko: '그 이름의 질문을 방금 다른 사람이 바꾸었습니다. 확인하고 다시 하세요.',
+    en: 'Someone else changed the question of that name just now. Look at it and try again.',
+  },
   builtIn: { ko: '기본 질문', en: 'Built-in questions' },
   null: { ko: '값 없음', en: 'No value' },
 });

@@ -1,0 +1,105 @@
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/policy"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+)
+
+// ToolRule is the setting that keeps a tool from an agent.
+type ToolRule struct {
+	own bool // of the agent; otherwise of all agents
+	key string
+}
+
+const (
+	keyProfile = "profile"
+	keyAllow   = "allow"
+	keyDeny    = "deny"
+)
+
+// DenyTool reports whether the configuration keeps a tool from an agent, and by which setting: its profile, the policy
+// for this agent, or the one for all. Each of them can forbid it. Any id may be given.
+func DenyTool(c *config.Config, agentID string, s *tool.Spec) (rule ToolRule, denied bool) {
+	agent := c.AgentNamed(agentID)
+	if profile, also := c.ToolProfile(agentID); !NamesTool(inProfile(profile), s) && !NamesTool(also, s) {
+		return ToolRule{agent != nil && agent.Tools.Profile != "", keyProfile}, true
+	}
+	if agent != nil {
+		if key := denies(agent.Tools, s); key != "" {
+			return ToolRule{true, key}, true
+		}
+	}
+	key := denies(c.Tools.ToolPolicy, s)
+	return ToolRule{false, key}, key != ""
+}
+
+// denies returns the key of a policy that forbids a tool, "" for none. Deny wins; an empty allow list allows everything.
+func denies(p config.ToolPolicy, s *tool.Spec) string {
+	switch {
+	case NamesTool(p.Deny, s):
+		return keyDeny
+	case len(p.Allow) == 0, NamesTool(p.Allow, s), NamesTool(p.AlsoAllow, s):
+		return ""
+	}
+	return keyAllow
+}
+
+// inProfile lists the tools and groups of each profile, as in the reference system; task and plan tools are part of an agent's work, and
+// sessions_broadcast goes with sessions_send.
+func inProfile(profile string) []string {
+	switch profile {
+	case config.ProfileFull:
+		return []string{"*"}
+	case config.ProfileCoding:
+		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans}
+	case config.ProfileMessaging:
+		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate"}
+	default:
+		return []string{"session_status"}
+	}
+}
+
+const everyGroup = "openclaw"
+
+// NamesTool reports whether a policy's list names a tool: by name, with * as wildcard, or as group:<its group>.
+func NamesTool(list []string, s *tool.Spec) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		pattern = strings.ToLower(coordination.TrimJS(pattern))
+		if group, is := strings.CutPrefix(pattern, "group:"); is {
+			return group == everyGroup || group != "" && group == s.Group
+		}
+		return coordination.Matches(pattern, s.Name)
+	})
+}
+
+// verdict explains the rule to those who configure the agent.
+func (r ToolRule) verdict(c *config.Config, agentID, name string) *policy.Verdict {
+	path := func(own bool, key string) string {
+		if own {
+			return c.AgentPath(agentID) + ".tools." + key
+		}
+		return "tools." + key
+	}
+	setting := path(r.own, r.key)
+	v := &policy.Verdict{Rule: policy.RuleToolPolicy, Hint: fmt.Sprintf("add %q to %s", name, setting)}
+	switch r.key {
+	case keyDeny:
+		v.Why = fmt.Sprintf("%s does not have %s: %s names it", agentID, name, setting)
+		v.Hint = fmt.Sprintf("remove what names %s from %s", name, setting)
+	case keyAllow:
+		v.Why = fmt.Sprintf("%s does not have %s: %s does not name it", agentID, name, setting)
+	default:
+		agent := cmp.Or(c.AgentNamed(agentID), &config.Agent{})
+		profile, _ := c.ToolProfile(agentID)
+		v.Why = fmt.Sprintf("%s does not have %s: %s is %q", agentID, name, setting, profile)
+		v.Hint = fmt.Sprintf("add %q to %s", name, path(agent.Tools.AlsoAllow != nil, "alsoAllow"))
+	}
+	return v
+}
