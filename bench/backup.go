@@ -36,7 +36,7 @@ func runBackup(ctx context.Context, b *bench) error {
 			clients, b.Events, v.mid("seconds"), v.mid("WAL MB"), b.medians())
 		return []figure{
 			atLeast("backup.slowdown", v.mid("rate"), "events/s", v.mid("quiet"), 0.40, note+"; baseline: the same clients just before and after"),
-			within("backup.stall", quantile(v["stall"], 1), "ms", 560, "longest append of all; "+note),
+			within("backup.stall", quantile(v["stall"], 1), "ms", 100, "longest append of all; "+note),
 		}
 	})
 }

@@ -54,7 +54,7 @@ func runMemory(ctx context.Context, b *bench) error {
 
 // measureStart starts a server in whose workspaces another gateway has left task files, which it has imported before.
 func (b *bench) measureStart(ctx context.Context, h home) error {
-	files := b.of(200, 5_000)
+	files := b.of(200, 10_000)
 	if err := writeTaskFiles(h, files); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (b *bench) measureStart(ctx context.Context, h home) error {
 			return nil
 		})
 	}, func(v values) []figure {
-		return []figure{within("start.tasks", v.mid("first ms"), "ms", 500, fmt.Sprintf("the same with %d task files in the workspaces of %d agents, in produce mode; %s",
+		return []figure{within("start.tasks", v.mid("first ms"), "ms", 100, fmt.Sprintf("the same with %d task files in the workspaces of %d agents, in produce mode; %s",
 			files, len(agents), b.medians()))}
 	})
 }

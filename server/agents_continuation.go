@@ -25,6 +25,7 @@ func (p *Program) runContinuation(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+	p.answered.wait(ctx)
 	return p.agents.continuer.Run(ctx)
 }
 

@@ -31,7 +31,7 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	if p.opts.Ready != nil {
 		p.opts.Ready(listener.Addr(), p.gatewayAddress())
 	}
-	return p.answer(ctx, listener, p.handler(), p.opts.Logger)
+	return p.answer(ctx, listener, p.answered.of(p.handler()), p.opts.Logger)
 }
 
 // answer serves HTTP on listener until ctx ends, then drains. Hijacked connections belong to their handler.

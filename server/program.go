@@ -123,13 +123,14 @@ type Program struct {
 	searchFile *sqlite.Side  // nil if there is none
 	searchErr  error         // why there is no search
 	caughtUp   chan struct{} // closed when imports and rebuilds are done
+	answered   *firstAnswer
 }
 
 // New returns a program without any side effects so far.
 func New(opts Options) *Program {
 	logs := &logBuffer{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{})}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{}), answered: newFirstAnswer()}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	p.notifier = supervised{opts.Supervisor, opts.Logger}
 	return p

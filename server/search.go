@@ -34,6 +34,7 @@ func (p *Program) feedSearch(ctx context.Context) error {
 	if p.search == nil {
 		return nil
 	}
+	p.answered.wait(ctx)
 	return p.search.Run(ctx)
 }
 

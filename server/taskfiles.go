@@ -69,6 +69,7 @@ func (p *Program) runTaskFiles(ctx context.Context) error {
 	if p.taskFiles == nil {
 		return nil
 	}
+	p.answered.wait(ctx)
 	return p.taskFiles.syncer.Run(ctx)
 }
 

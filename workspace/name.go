@@ -21,14 +21,34 @@ const (
 func isName(name string) bool {
 	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name) &&
 		!strings.HasPrefix(name, "..") && name != "." && !strings.HasSuffix(name, ".") && strings.Trim(name, " ") == name &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(`/\:*?"<>|%`, r) }) &&
-		!isDevice(name)
+		!strings.ContainsFunc(name, isForbidden) && !isDevice(name)
 }
+
+// forbidden has the ASCII characters that no name may have: a directory of thousands of names is listed before the first answer.
+var forbidden = func() (is [utf8.RuneSelf]bool) {
+	for r := range is {
+		is[r] = !unicode.IsPrint(rune(r)) || strings.ContainsRune(`/\:*?"<>|%`, rune(r))
+	}
+	return is
+}()
+
+func isForbidden(r rune) bool {
+	if r < utf8.RuneSelf {
+		return forbidden[r]
+	}
+	return !unicode.IsPrint(r)
+}
+
+// maxDeviceBytes is more than any device's name has, however it is written.
+const maxDeviceBytes = 16
 
 // isDevice reports whether Windows treats a name as a device, whatever its extension.
 func isDevice(name string) bool {
-	base, _, _ := strings.Cut(strings.ToUpper(name), ".")
-	base = strings.TrimRight(base, " ")
+	base, _, _ := strings.Cut(name, ".")
+	if base = strings.TrimRight(base, " "); len(base) > maxDeviceBytes {
+		return false
+	}
+	base = strings.ToUpper(base)
 	switch base {
 	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -23,7 +22,7 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 	defer giveBack()
 	if errors.As(db.Intact(), new(*eventstore.LostError)) {
 		return db.writer.submit(ctx, &request{pause: func() error {
-			return vacuumInto(target, func(unfinished string) error {
+			return vacuumInto(ctx, target, func(unfinished string) error {
 				_, err := db.writer.tx.Exec("VACUUM INTO ?", unfinished)
 				return err
 			})
@@ -33,10 +32,10 @@ func (db *DB) Backup(ctx context.Context, target string) error {
 	if err := db.View(ctx, func(*sql.Tx) error { return nil }); err != nil {
 		return err
 	}
-	// Not a reader connection: query_only forbids writing the copy too.
-	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}}))
+	// Not a reader connection: query_only forbids writing the copy too. SQLite syncs no copy, which would be in one go.
+	pool, err := sql.Open("sqlite", fileURL(db.path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}, "_defensive": {"1"}, "_synchronous": {"OFF"}}))
 	if err == nil {
-		err = errors.Join(vacuumInto(target, copyOf(ctx, pool)), pool.Close())
+		err = errors.Join(vacuumInto(ctx, target, copyOf(ctx, pool)), pool.Close())
 	}
 	if err != nil {
 		return db.translate("back up", err)
@@ -55,7 +54,7 @@ func copyOf(ctx context.Context, pool *sql.DB) func(target string) error {
 // vacuumInto copies the database to a file that must not exist, with a function that runs VACUUM INTO, the only safe
 // way to copy a live file. The copy gets its final name when it is complete and on disk; leftovers of an earlier
 // attempt are overwritten.
-func vacuumInto(target string, write func(target string) error) error {
+func vacuumInto(ctx context.Context, target string, write func(target string) error) error {
 	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s: %w", target, os.ErrExist)
 	}
@@ -67,39 +66,17 @@ func vacuumInto(target string, write func(target string) error) error {
 	if err != nil {
 		return err
 	}
-	synced := syncing(copied)
-	err = write(unfinished)
-	if err = errors.Join(err, synced(), copied.Sync(), copied.Close()); err != nil {
+	trickling, abandon := context.WithCancel(ctx)
+	defer abandon()
+	trickled := trickle(trickling, copied)
+	if err = write(unfinished); err == nil {
+		err = errors.Join(trickled(), copied.Sync())
+	} else {
+		abandon()
+		_ = trickled()
+	}
+	if err = errors.Join(err, copied.Close()); err != nil {
 		return errors.Join(err, os.Remove(unfinished))
 	}
 	return os.Rename(unfinished, target)
-}
-
-// syncPause is the pause between two syncs of a copy being written.
-const syncPause = 100 * time.Millisecond
-
-// syncing syncs a file repeatedly while another goroutine writes it, until the returned function is called. A single
-// sync at the end would write a gigabyte at once, and every commit would wait for it.
-func syncing(f *os.File) (stop func() error) {
-	ended, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		tick := time.NewTicker(syncPause)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ended:
-				done <- nil
-				return
-			case <-tick.C:
-			}
-			if err := f.Sync(); err != nil { // the system reports it once: a later sync may succeed without the lost pages
-				done <- fmt.Errorf("sync the copy: %w", err)
-				return
-			}
-		}
-	}()
-	return func() error {
-		close(ended)
-		return <-done
-	}
 }

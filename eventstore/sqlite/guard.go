@@ -96,6 +96,16 @@ func (c *fileGuard) grown() {
 	}
 }
 
+// walBytes is the length of the WAL as of the last check.
+func (c *fileGuard) walBytes() int64 {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.walSize
+}
+
 // check returns an error if events committed from now on would be lost: a *eventstore.LostError or
 // *eventstore.IOError. Files that were moved away and back are fine. It may be called at any time.
 func (c *fileGuard) check() error {

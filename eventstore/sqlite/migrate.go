@@ -66,7 +66,7 @@ func (db *DB) migrate(ctx context.Context) error {
 		}
 		target, err := freeName(fmt.Sprintf("%s.backup-v%d-%s", db.path, found, db.opts.Now().UTC().Format("20060102T150405Z")))
 		if err == nil {
-			err = vacuumInto(target, copyOf(ctx, db.write))
+			err = vacuumInto(ctx, target, copyOf(ctx, db.write))
 		}
 		if err != nil {
 			return db.translate("back up before migration", err)

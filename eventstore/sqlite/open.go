@@ -177,7 +177,7 @@ func (db *DB) open(ctx context.Context) error {
 		"_fk":           {"1"},
 		"_dqs":          {"0"},
 		"_defensive":    {"1"},
-		"_pragma": {"journal_size_limit(67108864)", "recursive_triggers(1)", "temp_store(MEMORY)", "trusted_schema(0)",
+		"_pragma": {"recursive_triggers(1)", "temp_store(MEMORY)", "trusted_schema(0)",
 			"wal_autocheckpoint(0)", "cache_size(-16000)"},
 	}))
 	if err != nil {

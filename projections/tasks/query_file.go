@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
@@ -32,27 +33,37 @@ func OpenTasks(ctx context.Context, tx *sql.Tx) (all []Owned, err error) {
 	return all, err
 }
 
-// CROSS JOIN fixes the order of the loops: the files of one directory, one event each. An unescaped quote cannot occur inside a JSON string.
-const selectKnownFiles = `SELECT f.path, f.sha256, e.type = ?, CASE e.type WHEN ? THEN coalesce(instr(e.data, '"text":') > 0, 0) ELSE 0 END
- FROM task_files f CROSS JOIN events e ON e.seq = f.seq WHERE f.path > ? AND f.path < ?`
+// selectKnownFiles returns one text for all files, since a start asks for thousands, and a row takes longer to pass on than to find. Each
+// line has a name, which has no control characters, and for a file that another gateway managed its hash and whether the log has its text.
+// Files of ours need no event. An unescaped quote cannot occur inside a JSON string.
+const selectKnownFiles = `SELECT coalesce(group_concat(substr(f.path, ?) || CASE f.ours WHEN 1 THEN '' ELSE (
+  SELECT CASE e.type WHEN ? THEN char(9) || f.sha256 || char(9) || coalesce(instr(e.data, '"text":') > 0, 0) ELSE '' END
+  FROM events e WHERE e.seq = f.seq) END, char(10)), '')
+ FROM task_files f WHERE f.path > ? AND f.path < ?`
 
 // KnownFile is what the newest event about a task file says.
 type KnownFile struct {
-	SHA256   string
-	Followed bool // another gateway managed the file when it was seen so
-	Told     bool // likewise, and the log has the text that it had then
+	SHA256   string // of a followed file
+	Followed bool   // another gateway managed the file when it was seen so
+	Told     bool   // likewise, and the log has the text that it had then
 }
 
-// KnownFiles returns, by path, the files in the directory of a workspace that have an event, such as workspace-eden/. An event without data,
-// since it was redacted, does not count.
+// KnownFiles returns, by name in it, the files in the directory of a workspace that have an event, such as workspace-eden/. The text of an
+// event without data, since it was redacted, is not known.
 func KnownFiles(ctx context.Context, tx *sql.Tx, dir string) (map[string]KnownFile, error) {
 	const afterSlash = "0"
-	known := map[string]KnownFile{}
-	args := []any{coordination.TypeFileChanged, coordination.TypeFileChanged, dir, strings.TrimSuffix(dir, "/") + afterSlash}
-	err := each(ctx, tx, selectKnownFiles, args, func(r columns) {
-		known[r.Text(0)] = KnownFile{SHA256: r.Text(1), Followed: r.Int(2) != 0, Told: r.Int(3) != 0}
-	})
-	return known, err
+	var lines string
+	args := []any{utf8.RuneCountInString(dir) + 1, coordination.TypeFileChanged, dir, strings.TrimSuffix(dir, "/") + afterSlash}
+	if err := each(ctx, tx, selectKnownFiles, args, func(r columns) { lines = r.Text(0) }); err != nil || lines == "" {
+		return nil, err
+	}
+	known := make(map[string]KnownFile, strings.Count(lines, "\n")+1)
+	for line := range strings.SplitSeq(lines, "\n") {
+		name, rest, followed := strings.Cut(line, "\t")
+		sum, told, _ := strings.Cut(rest, "\t")
+		known[name] = KnownFile{SHA256: sum, Followed: followed, Told: told == "1"}
+	}
+	return known, nil
 }
 
 // Months returns the months in which tasks of an agent have ended, such as 2026-02, newest first.

@@ -10,7 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/task"
@@ -41,22 +44,20 @@ func (s *Syncer) Import(ctx context.Context) (n int, err error) {
 		n, appends, bytes = n+len(appends), nil, 0
 		return n, nil
 	}
-	homes := s.newWorkspaceCache()
+	homes, err := s.lookAtAll(ctx)
+	if err != nil {
+		return 0, err
+	}
 	if err := s.recordRemoved(ctx, homes); err != nil { // first, since history may say that they have ended
 		return 0, err
 	}
-	for _, agent := range s.o.Agents() {
-		home := homes.of(agent)
-		names, err := s.notAsKnown(ctx, home)
+	for _, home := range homes {
+		lasts, err := s.lasts(ctx, home.paths(home.news))
 		if err != nil {
 			return n, err
 		}
-		lasts, err := s.lasts(ctx, home.paths(names))
-		if err != nil {
-			return n, err
-		}
-		for _, name := range inOrder(names) {
-			a, size, err := s.toImport(home, name, lasts[pathOf(agent, name)])
+		for _, name := range inOrder(home.news) {
+			a, size, err := s.toImport(home, name, lasts[pathOf(home.agent, name)])
 			if err != nil {
 				return n, err
 			}
@@ -89,69 +90,84 @@ func inOrder(names []string) []string {
 	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// workspaceCache are workspaces with their listings, each read once: a thousand files must not cost a thousand listings.
-type workspaceCache struct {
-	syncer  *Syncer
-	byAgent map[string]*workspaceListing
-}
-
-// workspaceListing is an agent's workspace as it was listed.
+// workspaceListing is an agent's workspace as it was listed once, beside what the tables know of it: a thousand files must not cost a
+// thousand listings, or queries.
 type workspaceListing struct {
 	agent, dir string // dir is "" without one
 	names      []string
-	there      map[string]bool // by name
+	known      map[string]tasks.KnownFile // by name
+	news       []string                   // names of the files for which an event may be due
 }
 
-func (s *Syncer) newWorkspaceCache() *workspaceCache {
-	return &workspaceCache{s, map[string]*workspaceListing{}}
+// lookAtAll lists the workspaces of all agents, several at a time, because nothing is answered before the last one.
+func (s *Syncer) lookAtAll(ctx context.Context) ([]*workspaceListing, error) {
+	agents := s.o.Agents()
+	homes := make([]*workspaceListing, len(agents))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, agent := range agents {
+		group.Go(func() (err error) {
+			homes[i], err = s.lookAt(ctx, agent)
+			return err
+		})
+	}
+	return homes, group.Wait()
 }
 
-func (h *workspaceCache) of(agent string) *workspaceListing {
-	if known := h.byAgent[agent]; known != nil {
-		return known
+func (s *Syncer) lookAt(ctx context.Context, agent string) (*workspaceListing, error) {
+	home := &workspaceListing{agent: agent, dir: s.o.Dir(agent)}
+	if home.names = s.listedIn(agent, home.dir); len(home.names) == 0 {
+		return home, nil
 	}
-	one := &workspaceListing{agent: agent, dir: h.syncer.o.Dir(agent), there: map[string]bool{}}
-	one.names = h.syncer.listedIn(agent, one.dir)
-	for _, name := range one.names {
-		one.there[name] = true
-	}
-	h.byAgent[agent] = one
-	return one
-}
-
-// notAsKnown returns the names of the files for which an event may be due: all but those of which the tables know that they were taken
-// over, or are as another gateway left them when it was last followed. Nearly all are known at every start but the first, so one query and
-// at most one read is what such a file costs.
-func (s *Syncer) notAsKnown(ctx context.Context, home *workspaceListing) (names []string, err error) {
-	if len(home.names) == 0 {
-		return nil, nil
-	}
-	var known map[string]tasks.KnownFile
-	err = s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		known, err = tasks.KnownFiles(ctx, tx, pathOf(home.agent, ""))
+	err := s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		home.known, err = tasks.KnownFiles(ctx, tx, pathOf(agent, ""))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return home, home.findNews(ctx)
+}
+
+// findNews finds the files for which an event may be due: all but those of which the tables know that they were taken over, or are as another
+// gateway left them when it was last followed. Nearly all are known at every start but the first.
+func (h *workspaceListing) findNews(ctx context.Context) error {
 	var followed []string
-	for _, name := range home.names {
-		switch k, ok := known[pathOf(home.agent, name)]; {
+	for _, name := range h.names {
+		switch k, ok := h.known[name]; {
 		case !ok:
-			names = append(names, name)
+			h.news = append(h.news, name)
 		case !k.Followed:
 		case k.Told:
 			followed = append(followed, name)
 		default:
-			names = append(names, name)
+			h.news = append(h.news, name)
 		}
 	}
-	return names, workspace.NewHome(home.dir).ReadEach(followed, func(name string, text []byte, err error) error {
-		if err != nil || sumOf(text) != known[pathOf(home.agent, name)].SHA256 {
-			names = append(names, name)
+	return workspace.NewHome(h.dir).ReadEach(followed, func(name string, text []byte, err error) error {
+		if err != nil || sumOf(text) != h.known[name].SHA256 {
+			h.news = append(h.news, name)
 		}
 		return ctx.Err()
 	})
+}
+
+// removed returns the names of tasks' files that another gateway had left and that are not there. If an agent has no file at all, its
+// workspace is another one, or not mounted, and none counts.
+func (h *workspaceListing) removed() (names []string) {
+	if len(h.names) == 0 {
+		return nil
+	}
+	there := make(map[string]bool, len(h.names))
+	for _, name := range h.names {
+		there[name] = true
+	}
+	for name, k := range h.known {
+		if subj, _ := subjectOf(h.agent, name); k.Followed && k.SHA256 != "" && subj.task != "" && !there[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (h *workspaceListing) paths(names []string) []string {
@@ -231,9 +247,17 @@ func found(s subject, path string, text []byte, last *loggedFile) (typ string, d
 	return coordination.TypeFileChanged, c
 }
 
-// recordRemoved records that another gateway has removed task files in the meantime: these tasks are no longer open. If an agent has no file
-// at all, its workspace is another one, or not mounted, and nothing is recorded.
-func (s *Syncer) recordRemoved(ctx context.Context, homes *workspaceCache) error {
+// recordRemoved records that another gateway has removed task files in the meantime: these tasks are no longer open.
+func (s *Syncer) recordRemoved(ctx context.Context, homes []*workspaceListing) error {
+	dirs := map[string]string{} // by the path of a removed file
+	for _, home := range homes {
+		for _, name := range home.removed() {
+			dirs[pathOf(home.agent, name)] = home.dir
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
 	var open []tasks.Owned
 	err := s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
 		open, err = tasks.OpenTasks(ctx, tx)
@@ -242,10 +266,7 @@ func (s *Syncer) recordRemoved(ctx context.Context, homes *workspaceCache) error
 	if err != nil {
 		return err
 	}
-	open = slices.DeleteFunc(open, func(t tasks.Owned) bool {
-		home := homes.of(t.AgentID)
-		return home.dir == "" || len(home.names) == 0 || home.there[taskName(t.ID)]
-	})
+	open = slices.DeleteFunc(open, func(t tasks.Owned) bool { return dirs[pathOf(t.AgentID, taskName(t.ID))] == "" })
 	if len(open) == 0 {
 		return nil
 	}
@@ -264,7 +285,7 @@ func (s *Syncer) recordRemoved(ctx context.Context, homes *workspaceCache) error
 		if !last.seen || last.sum == "" {
 			continue
 		}
-		if _, err := workspace.NewHome(homes.of(t.AgentID).dir).Read(taskName(t.ID)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := workspace.NewHome(dirs[path]).Read(taskName(t.ID)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		data, err := json.Marshal(coordination.FileChanged{Context: coordination.Context{TaskID: t.ID, EventRole: coordination.RoleObservability},
