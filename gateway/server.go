@@ -165,7 +165,7 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	share := s.opts.Reads.Open()
 	defer share.Close()
 	var payload any
-	err := share.Read(ctx, cmp.Or(s.opts.ReadWait, budget.Patience), func(ctx context.Context) (err error) {
+	err := share.Read(eventstore.Urgent(ctx), cmp.Or(s.opts.ReadWait, budget.Patience), func(ctx context.Context) (err error) {
 		payload, err = m(ctx, call)
 		return err
 	})
