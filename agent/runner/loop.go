@@ -21,9 +21,8 @@ type turn struct {
 	runner *Runner
 	*activeRun
 
-	history    []llm.Message // history before the run's message
+	history    []llm.Message // up to the run's message
 	remembered string        // messages the agent observed in the session
-	message    llm.Message   // of the run
 	steps      []llm.Message // the result so far
 	offered    []tool.Spec
 	caller     tool.Caller
@@ -83,8 +82,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
-	t.history = prompt.History(said)
-	t.message = prompt.Message(&t.params.message)
+	t.history = append(prompt.History(said), prompt.Message(&t.params.message))
 	t.caller = t.callerOf()
 	if t.runner.o.Tools != nil {
 		t.offered = t.runner.o.Tools.Offer(t.caller)
@@ -99,6 +97,9 @@ func (t *turn) isOwn(runID string) bool {
 		return false
 	}
 	q := t.asked
+	if q.RetryOf == "" && q.JobID == "" && len(q.Earlier) == 0 {
+		return runID == t.result.RunID
+	}
 	own := run.MessageOf(t.result.RunID, q.RetryOf, q.JobID)
 	return runID == t.result.RunID || runID == q.RetryOf || run.MessageOf(runID, "", q.JobID) == own || slices.Contains(q.Earlier, runID)
 }
