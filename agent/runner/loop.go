@@ -59,7 +59,8 @@ func (t *turn) answer(ctx context.Context) outcome {
 	}
 }
 
-// prepare reads the history, bounded, in one transaction.
+// prepare reads the history, bounded, in one transaction, which it does not break off: the driver needs a goroutine for
+// each query that can be.
 func (t *turn) prepare(ctx context.Context) error {
 	t.share = 1
 	t.choices = []string{t.first}
@@ -71,10 +72,11 @@ func (t *turn) prepare(ctx context.Context) error {
 	var said []*sessions.Message
 	limits := &t.runner.limits
 	transcripts := t.runner.o.Transcripts.Open()
-	err := t.runner.log.View(ctx, func(tx *sql.Tx) (err error) {
-		said, err = transcripts.Shared(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+	reading := context.WithoutCancel(ctx)
+	err := t.runner.log.View(reading, func(tx *sql.Tx) (err error) {
+		said, err = transcripts.Shared(reading, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
 		if err == nil && t.runner.o.Remembered != nil {
-			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.now())
+			t.remembered, err = t.runner.o.Remembered(projections.Reading(reading, tx), t.key, t.runner.now())
 		}
 		return err
 	})

@@ -48,6 +48,9 @@ func (c *call) end() {
 	if c.body != nil {
 		c.body.Close()
 	}
+	if c.events != nil {
+		c.events.close()
+	}
 	c.cancel(nil)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -39,8 +40,19 @@ const done = "[DONE]"
 
 func newEvents(c *call, limit int) *events {
 	e := &events{c: c, left: limit}
-	e.src = bufio.NewReaderSize(body{e}, 16<<10)
+	e.src, _ = sources.Get().(*bufio.Reader)
+	e.src.Reset(body{e})
 	return e
+}
+
+// sources are readers that no answer is read from.
+var sources = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 16<<10) }}
+
+// close gives the reader back.
+func (e *events) close() {
+	e.src.Reset(nil)
+	sources.Put(e.src)
+	e.src = nil
 }
 
 // body is the response body up to the limit.
