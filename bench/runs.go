@@ -37,6 +37,7 @@ func runRuns(ctx context.Context, b *bench) error {
 			reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
 			reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 230, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
 				b.longRuns(), many, b.longTurns(), note)),
+			within("runs.cpu.long", v.mid("cpu long"), "ms", 3, "processor time of the server for each of these runs, the turns before included; "+note),
 			within("runs.ack.p50", v.mid("ack"), "ms", 19, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
 				"the same sessions; %s", v.mid("ack p95"), note)),
 			reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
@@ -73,9 +74,18 @@ func (b *bench) measureRuns(ctx context.Context, m *model, v values) error {
 		return err
 	}
 	err = b.withRuns(ctx, runsLanes, m, func(s *runsServer) error {
+		before, err := s.cpu()
+		if err != nil {
+			return err
+		}
 		if err := s.rate(ctx, b.longTurns(), b.longRuns(), "rate long", v); err != nil {
 			return err
 		}
+		spent, err := s.cpu()
+		if err != nil {
+			return err
+		}
+		v.add("cpu long", (spent-before)/float64(s.asked))
 		return s.acknowledged(ctx, b.longRuns(), v)
 	})
 	if err != nil {

@@ -172,6 +172,29 @@ func byTurns(n int, urls ...string) ([][]float64, error) {
 	return times, nil
 }
 
+// cpu returns the processor time of the server in ms, from /proc.
+func (s *server) cpu() (ms float64, err error) {
+	const tick = 10 // ms
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name may have spaces
+	fields := strings.Fields(rest)
+	const user, system = 11, 12
+	if len(fields) <= system {
+		return 0, fmt.Errorf("%q has no processor time", stat)
+	}
+	for _, field := range fields[user : system+1] {
+		ticks, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return 0, err
+		}
+		ms += ticks * tick
+	}
+	return ms, nil
+}
+
 // rss returns the server's resident set in MB, from /proc.
 func (s *server) rss() (float64, error) {
 	name := fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)

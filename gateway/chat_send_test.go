@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -68,6 +69,23 @@ func TestSendingSaysHowItStands(t *testing.T) {
 			got != fmt.Sprintf(`{"runId":%q,"status":"error","summary":%q}`, id, one.refuse)):
 			t.Errorf("%s %v", got, refused)
 		}
+	}
+}
+
+// A person waits for the answer to chat.send, but for the end of a run that agent has asked for.
+func TestSendingIsUrgent(t *testing.T) {
+	t.Parallel()
+	_, agents, url := staged(t)
+	c := listen(t, url, client.Options{})
+	for i, method := range []string{"chat.send", "agent"} {
+		if _, refused := c.call(t, method, fmt.Sprintf(`{"sessionKey":"main","message":"hi","idempotencyKey":"u%d"}`, i)); refused != nil {
+			t.Fatal(refused)
+		}
+	}
+	agents.mu.Lock()
+	defer agents.mu.Unlock()
+	if diff := cmp.Diff([]bool{true, false}, agents.urgent); diff != "" {
+		t.Errorf("chat.send, agent (-want +got):\n%s", diff)
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 const greetingPrompt = "The user has just started this session over and has not asked for anything yet. Greet them in one or two short sentences, " +
 	"in the manner that your files give you, and ask what they would like to do. Do not mention these instructions or any file."
 
+const methodAgent = "agent"
+
 // statusAccepted is the status of a first answer. No other method may use it: clients would keep waiting.
 const statusAccepted = "accepted"
 

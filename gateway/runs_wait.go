@@ -47,17 +47,18 @@ func (s *Server) waitForRun(ctx context.Context, call *wire.Call) (any, error) {
 		}
 		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
 	}
-	r, found, err := s.opts.Runs.Get(ctx, p.RunID)
-	if err == nil && (!found || !r.State.Over()) && wait > 0 {
+	var r run.Result
+	if wait > 0 {
 		r, err = s.opts.Runs.Wait(patient, p.RunID)
-		found = r.State != ""
+	} else {
+		r, _, err = s.opts.Runs.Get(ctx, p.RunID)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, err
-	case !found:
+	case r.State == "":
 		return waitAnswer{RunID: p.RunID, Status: "timeout", State: "unknown"}, nil
 	}
 	return s.waitState(ctx, &r)

@@ -165,6 +165,9 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	share := s.opts.Reads.Open()
 	defer share.Close()
 	var payload any
+	if call.Method != methodAgent { // whose callers wait for the end of the run
+		ctx = eventstore.Urgent(ctx)
+	}
 	err := share.Read(ctx, cmp.Or(s.opts.ReadWait, budget.Patience), func(ctx context.Context) (err error) {
 		payload, err = m(ctx, call)
 		return err

@@ -24,6 +24,7 @@ type stage struct {
 	mu     sync.Mutex
 	tells  map[int]func(run.Update)
 	asks   []run.Ask
+	urgent []bool // of each ask
 	stops  []run.Stop
 	runs   map[string]*run.Result
 	seqs   map[string]int64
@@ -55,7 +56,7 @@ func (s *stage) Queue(ctx context.Context, ask run.Ask) (run.Accepted, error) {
 	if err != nil {
 		return run.Accepted{}, err
 	}
-	s.asks = append(s.asks, ask)
+	s.asks, s.urgent = append(s.asks, ask), append(s.urgent, eventstore.IsUrgent(ctx))
 	s.runs[ask.RunID] = &run.Result{RunID: ask.RunID, SessionKey: ask.Session.String(), SessionID: "t-1", AgentID: ask.Session.Agent,
 		Cause: ask.Cause, State: run.Queued, QueuedAt: at, Seq: seq}
 	s.asked <- ask.RunID

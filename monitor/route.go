@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 type endpoint struct {
@@ -30,7 +32,7 @@ func (s *Server) register(routes []endpoint) {
 		case r.path == sqlPath: // it requires its own token, before a snapshot is built for it
 			answer = s.asAdmin(s.timely(r.path, answer))
 		case r.method != "":
-			answer = s.authorise(r.path, answer)
+			answer = s.authorise(r.path, urgent(answer))
 		default:
 			answer = s.timely(r.path, answer)
 		}
@@ -47,6 +49,15 @@ func (s *Server) register(routes []endpoint) {
 		} else {
 			s.echo.Add(key.method, key.path, answer)
 		}
+	}
+}
+
+// urgent has what a request appends stored before what others wait for: a person waits for the answer.
+func urgent(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		c.SetRequest(r.WithContext(eventstore.Urgent(r.Context())))
+		return next(c)
 	}
 }
 

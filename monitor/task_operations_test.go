@@ -14,19 +14,22 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
 // taskOperator records what it is asked for. It says the same to everything.
 type taskOperator struct {
-	asked []string
-	says  approval.Operated
-	err   error
-	ctx   error
+	asked  []string
+	says   approval.Operated
+	err    error
+	ctx    error
+	urgent bool // the newest one
 }
 
 func (o *taskOperator) note(ctx context.Context, words ...string) (approval.Operated, error) {
 	o.asked, o.ctx = append(o.asked, strings.Join(words, " ")), ctx.Err()
+	o.urgent = eventstore.IsUrgent(ctx)
 	return o.says, o.err
 }
 
@@ -88,6 +91,9 @@ func TestTasksAreChangedByPeople(t *testing.T) {
 		}
 		if diff := cmp.Diff(asked, o.asked); diff != "" || o.ctx != nil {
 			t.Errorf("%s: %v (-want +got)\n%s", name, o.ctx, diff)
+		}
+		if o.urgent != (len(asked) > 0) {
+			t.Errorf("%s: a person waits, urgent is %v", name, o.urgent)
 		}
 		if c.code != "" && !strings.Contains(answer.Body.String(), `"code":"`+c.code+`"`) || c.field != "" && !strings.Contains(answer.Body.String(), `"field":"`+c.field+`"`) {
 			t.Errorf("%s: %s, want %s of %s", name, answer.Body, c.code, c.field)

@@ -14,7 +14,7 @@ func (p *Program) newMirror() *ndjson.Mirror {
 		return nil
 	}
 	return ndjson.NewMirror(ndjson.MirrorOptions{
-		Log: p.log, StateDir: p.opts.StateDir, Internal: coordination.Internal, Mark: database.MirrorFile(p.opts.DB),
+		Log: p.log.Paced(), StateDir: p.opts.StateDir, Internal: coordination.Internal, Mark: database.MirrorFile(p.opts.DB),
 		Wrote:  func(string, int) { p.liveLogChanged("change") },
 		Logger: p.opts.Logger.With("component", "mirror"),
 	})

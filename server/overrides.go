@@ -11,6 +11,6 @@ import (
 func (p *Program) newOverrides() *overrides.Sync {
 	return overrides.New(overrides.Options{
 		Path: filepath.Join(p.opts.StateDir, overrides.Name), Database: p.log.Path(), Agreement: database.OverridesFile(p.log.Path()),
-		Log: p.log, Watcher: p.watcher, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "overrides"),
+		Log: p.log.Paced(), Watcher: p.watcher, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "overrides"),
 	})
 }

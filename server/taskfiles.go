@@ -53,7 +53,7 @@ func (p *Program) openTaskFiles(ctx context.Context) {
 		return
 	}
 	t := newTaskFiles(p)
-	t.syncer = tasksync.New(tasksync.Options{Log: p.log, Agents: t.agents, Dir: t.dir, Now: p.opts.Now, Logger: t.logger})
+	t.syncer = tasksync.New(tasksync.Options{Log: p.log.Paced(), Agents: t.agents, Dir: t.dir, Now: p.opts.Now, Logger: t.logger})
 	p.taskFiles = t
 	switch n, err := t.syncer.Import(ctx); {
 	case err != nil && ctx.Err() == nil:

@@ -21,12 +21,13 @@ type Fitted struct {
 // newest turn, from the last message of a user on, is always included. Older turns are included as a whole, the
 // newest first, while there is room. If the newest turn alone is too long, its longest texts are cut in their middle;
 // if that is not enough, the part between its first message and its last tool calls is dropped. messages is not
-// changed.
+// changed, and may share memory with the result.
 func Fit(messages []llm.Message, tokens int) Fitted {
 	tokens = max(tokens, leastRoom)
 	paired := llm.Paired(messages)
 	newest := beginningOfTurn(paired, len(paired))
 	f := fitTurn(paired[newest:], tokens)
+	whole := f.LeftOut+f.Shortened == 0
 	begin := newest
 	for begin > 0 {
 		before := beginningOfTurn(paired, begin)
@@ -37,7 +38,11 @@ func Fit(messages []llm.Message, tokens int) Fitted {
 		begin, f.Tokens = before, f.Tokens+cost
 	}
 	f.LeftOut += begin
-	f.Messages = append(slices.Clone(paired[begin:newest]), f.Messages...)
+	if whole {
+		f.Messages = paired[begin:len(paired):len(paired)]
+	} else {
+		f.Messages = append(slices.Clone(paired[begin:newest]), f.Messages...)
+	}
 	return f
 }
 

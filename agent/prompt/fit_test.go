@@ -33,6 +33,19 @@ func tokensOf(messages []llm.Message) (n int) {
 	return n
 }
 
+// A long history is not copied for each run: it has room for the run's message, and what fits is used as it is.
+func TestWhatFitsIsNotCopied(t *testing.T) {
+	t.Parallel()
+	history := prompt.History(transcript(t, `{"author":"user","text":"1"}`, `{"author":"assistant","text":"2"}`))
+	all := append(history, user("3"))
+	if &all[0] != &history[0] {
+		t.Error("the history is copied for one more message")
+	}
+	if f := prompt.Fit(all, 1_000); len(f.Messages) != 3 || &f.Messages[0] != &all[0] || cap(f.Messages) != 3 {
+		t.Errorf("%d messages, with room for %d, are not those that were given", len(f.Messages), cap(f.Messages))
+	}
+}
+
 func TestHistoryIsCutAtAMessageOfAUser(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 40) // 50 tokens, 54 with its frame

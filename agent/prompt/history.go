@@ -12,9 +12,10 @@ import (
 )
 
 // History converts a transcript, the oldest message first, into messages for a model. Redacted messages are dropped,
-// messages of the system count as the agent's, and of an interrupted answer the recorded part counts.
+// messages of the system count as the agent's, and of an interrupted answer the recorded part counts. There is room for
+// one message more.
 func History(messages []*sessions.Message) []llm.Message {
-	all := make([]llm.Message, 0, len(messages))
+	all := make([]llm.Message, 0, len(messages)+1)
 	for _, m := range messages {
 		if !m.Redacted {
 			all = append(all, Message(&m.Data))

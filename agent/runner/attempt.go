@@ -137,7 +137,7 @@ func (t *turn) build(ctx context.Context) (*builtPrompt, error) {
 	}
 	window := min(t.config.ContextTokens(t.asked.agentID, ref), model.ContextWindow)
 	p, err := t.runner.o.Prompt.Build(ctx, prompt.Ask{
-		Agent: t.asked.agentID, Config: t.config, Session: t.key, History: t.history, Message: t.message, Tools: t.offered,
+		Agent: t.asked.agentID, Config: t.config, Session: t.key, History: t.history, Tools: t.offered,
 		Extra: strings.Trim(t.asked.ExtraSystemPrompt+"\n"+t.remembered, "\n"), Window: window, Answer: cmp.Or(model.MaxTokens, window/answerPart), Share: t.share,
 	})
 	if err != nil {

@@ -21,9 +21,8 @@ type turn struct {
 	runner *Runner
 	*activeRun
 
-	history    []llm.Message // history before the run's message
+	history    []llm.Message // up to the run's message
 	remembered string        // messages the agent observed in the session
-	message    llm.Message   // of the run
 	steps      []llm.Message // the result so far
 	offered    []tool.Spec
 	caller     tool.Caller
@@ -60,7 +59,8 @@ func (t *turn) answer(ctx context.Context) outcome {
 	}
 }
 
-// prepare reads the history, bounded, in one transaction.
+// prepare reads the history, bounded, in one transaction, which it does not break off: the driver needs a goroutine for
+// each query that can be.
 func (t *turn) prepare(ctx context.Context) error {
 	t.share = 1
 	t.choices = []string{t.first}
@@ -72,10 +72,11 @@ func (t *turn) prepare(ctx context.Context) error {
 	var said []*sessions.Message
 	limits := &t.runner.limits
 	transcripts := t.runner.o.Transcripts.Open()
-	err := t.runner.log.View(ctx, func(tx *sql.Tx) (err error) {
-		said, err = transcripts.Shared(ctx, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
+	reading := context.WithoutCancel(ctx)
+	err := t.runner.log.View(reading, func(tx *sql.Tx) (err error) {
+		said, err = transcripts.Shared(reading, tx, t.result.SessionID, limits.HistoryMessages, limits.HistoryBytes)
 		if err == nil && t.runner.o.Remembered != nil {
-			t.remembered, err = t.runner.o.Remembered(projections.Reading(ctx, tx), t.key, t.runner.now())
+			t.remembered, err = t.runner.o.Remembered(projections.Reading(reading, tx), t.key, t.runner.now())
 		}
 		return err
 	})
@@ -83,8 +84,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
-	t.history = prompt.History(said)
-	t.message = prompt.Message(&t.params.message)
+	t.history = append(prompt.History(said), prompt.Message(&t.params.message))
 	t.caller = t.callerOf()
 	if t.runner.o.Tools != nil {
 		t.offered = t.runner.o.Tools.Offer(t.caller)
@@ -99,6 +99,9 @@ func (t *turn) isOwn(runID string) bool {
 		return false
 	}
 	q := t.asked
+	if q.RetryOf == "" && q.JobID == "" && len(q.Earlier) == 0 {
+		return runID == t.result.RunID
+	}
 	own := run.MessageOf(t.result.RunID, q.RetryOf, q.JobID)
 	return runID == t.result.RunID || runID == q.RetryOf || run.MessageOf(runID, "", q.JobID) == own || slices.Contains(q.Earlier, runID)
 }

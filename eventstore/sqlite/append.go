@@ -15,7 +15,7 @@ func (db *DB) Append(ctx context.Context, appends ...eventstore.StreamAppend) (e
 	if db.writer == nil {
 		return eventstore.Result{}, errReadOnly
 	}
-	r := &request{append: &appendRequest{}}
+	r := &request{append: &appendRequest{}, urgent: eventstore.IsUrgent(ctx)}
 	for i := range appends {
 		if err := appends[i].Check(); err != nil {
 			return eventstore.Result{}, err
@@ -44,7 +44,7 @@ func (db *DB) Decide(ctx context.Context, decide func(eventstore.Tx) ([]eventsto
 	if db.writer == nil {
 		return eventstore.Result{}, errReadOnly
 	}
-	r := &request{append: &appendRequest{decide: decide}, events: 1}
+	r := &request{append: &appendRequest{decide: decide}, urgent: eventstore.IsUrgent(ctx), events: 1}
 	if err := db.writer.submit(ctx, r); err != nil {
 		return eventstore.Result{}, err
 	}

@@ -52,8 +52,11 @@ func (b *behind) reset() {
 }
 
 // due reports whether the read models have to be written now. If there are readers, the next one shall not have to
-// wait.
-func (b *behind) due() bool {
+// wait. While urgent requests wait it is put off, but only for as many commits again.
+func (b *behind) due(urgent bool) bool {
+	if urgent && b.commits < 2*behindCommits {
+		return b.events >= 2*behindEvents || b.bytes >= 2*behindBytes
+	}
 	return b.commits >= behindCommits || b.events >= behindEvents || b.bytes >= behindBytes || b.commits > 0 && b.read.Load()
 }
 
@@ -75,23 +78,24 @@ func (w *writer) owe(events, bytes int64) {
 func (w *writer) isBehind() bool { return w.projections().Written() < w.log.seq }
 
 // catchUp writes the read models if that is due, and admits waiting readers.
-func (w *writer) catchUp(timer *time.Timer) {
-	if w.awaited() || w.behind.due() {
+func (w *writer) catchUp() {
+	readers, urgent := w.awaited()
+	if readers || w.behind.due(urgent) {
 		w.started(false)
 		defer w.ended()
-		w.writeFor(timer)
+		w.writeFor()
 	}
 }
 
-// awaited reports whether readers wait for the read models.
-func (w *writer) awaited() bool {
+// awaited reports whether readers wait for the read models, and whether urgent requests wait.
+func (w *writer) awaited() (readers, urgent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.behind.next != nil
+	return w.behind.next != nil, len(w.queue.urgent) > 0
 }
 
 // writeFor writes the read models and admits the readers that wait for them.
-func (w *writer) writeFor(timer *time.Timer) {
+func (w *writer) writeFor() {
 	w.mu.Lock()
 	p := w.behind.next
 	w.behind.next = nil
@@ -99,7 +103,7 @@ func (w *writer) writeFor(timer *time.Timer) {
 	err := w.writeBehind() // logged
 	if p != nil {
 		p.err = err
-		w.admit(p, timer)
+		w.admit(p)
 	}
 }
 
@@ -143,18 +147,18 @@ func (w *writer) sync(on bool) error {
 }
 
 // rest waits for work, and writes the read models if none comes for a moment.
-func (w *writer) rest(timer *time.Timer) {
+func (w *writer) rest() {
 	if !w.isBehind() {
 		<-w.wake
 		return
 	}
-	timer.Reset(behindTime)
+	w.timer.Reset(behindTime)
 	if w.behind.failed {
-		timer.Reset(behindRetry)
+		w.timer.Reset(behindRetry)
 	}
 	select {
 	case <-w.wake:
-	case <-timer.C:
+	case <-w.timer.C:
 		w.started(false)
 		defer w.ended()
 		_ = w.writeBehind() // logged
@@ -198,7 +202,7 @@ func (w *writer) leave(p *pass) {
 }
 
 // admit lets the readers of a pass begin their snapshots, and waits for them, though not for slow ones.
-func (w *writer) admit(p *pass, timer *time.Timer) {
+func (w *writer) admit(p *pass) {
 	w.mu.Lock()
 	p.admitted = true
 	left := p.readers == 0
@@ -207,10 +211,10 @@ func (w *writer) admit(p *pass, timer *time.Timer) {
 	if left {
 		return
 	}
-	timer.Reset(snapshotTime)
+	w.timer.Reset(snapshotTime)
 	select {
 	case <-p.taken:
-	case <-timer.C:
+	case <-w.timer.C:
 	}
 }
 

@@ -34,7 +34,7 @@ func (db *DB) Gauges() Gauges {
 	g := Gauges{DatabaseBytes: size(db.path), WALBytes: size(db.path + "-wal"), OldestReader: db.held.oldest()}
 	if w := db.writer; w != nil {
 		w.mu.Lock()
-		g.QueuedEvents, g.QueuedBytes = w.events, w.bytes
+		g.QueuedEvents, g.QueuedBytes = w.queue.events, w.queue.bytes
 		w.mu.Unlock()
 		w.writerStats.read(&g)
 	}

@@ -73,7 +73,7 @@ func (c *keepingConn) borrow(ctx context.Context, query string) (*keptStatement,
 			return nil, err
 		}
 	}
-	prepared, err := c.readConn.PrepareContext(ctx, query)
+	prepared, err := c.readConn.PrepareContext(ctx, steady(query))
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +81,10 @@ func (c *keepingConn) borrow(ctx context.Context, query string) (*keptStatement,
 	c.kept[query] = s
 	return s, nil
 }
+
+// steady returns a statement with a computed LIMIT in place of a bound one, for which SQLite prepares it again, with the
+// number, each time that it is used.
+func steady(query string) string { return strings.ReplaceAll(query, "LIMIT ?", "LIMIT 0+?") }
 
 // giveBack takes a statement back. One that has failed is prepared again.
 func (c *keepingConn) giveBack(query string, s *keptStatement, failed error) error {

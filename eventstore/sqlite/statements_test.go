@@ -107,3 +107,45 @@ func TestMoreStatementsThanAreKept(t *testing.T) {
 		}
 	}
 }
+
+// A statement with a bound LIMIT is used as it was prepared, by readers and by decisions. If SQLite had prepared it again,
+// the number would be part of it.
+func TestBoundLimitsAreNotPreparedAgain(t *testing.T) {
+	t.Parallel()
+	db := openNew(t)
+	const query, limit = "EXPLAIN SELECT seq FROM events WHERE seq > ? ORDER BY seq LIMIT ?", 7_777
+	check := func(by, opcode string, p1 int64) {
+		if opcode == "Integer" && p1 == limit {
+			t.Errorf("prepared again for %s", by)
+		}
+	}
+	err := db.View(t.Context(), func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(t.Context(), query, 0, limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var at, p1 int64
+			var opcode string
+			var rest any
+			if err := rows.Scan(&at, &opcode, &p1, &rest, &rest, &rest, &rest, &rest); err != nil {
+				return err
+			}
+			check("a reader", opcode, p1)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = db.Decide(t.Context(), func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		return nil, tx.Query(query, []any{0, limit}, func(r eventstore.Row) error {
+			check("a decision", r.Text(1), r.Int(2))
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

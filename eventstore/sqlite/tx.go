@@ -79,7 +79,7 @@ func (t *tx) prepare(query string) (driver.Stmt, error) {
 			return nil, err
 		}
 	}
-	s, err := t.conn.PrepareContext(context.Background(), query)
+	s, err := t.conn.PrepareContext(context.Background(), steady(query))
 	if err != nil {
 		return nil, fmt.Errorf("prepare %.60q: %w", query, err)
 	}

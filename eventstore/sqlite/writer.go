@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,17 +13,11 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
-// Bounds of the append queue and of one group commit.
+// Bounds of the append queue.
 const (
 	queueEvents = 4096
 	queueBytes  = 16 << 20
-	batchEvents = 256
-	batchBytes  = 1 << 20
 	retryAfter  = 100 * time.Millisecond
-	gatherPause = 300 * time.Microsecond
-	// batchTime is how long a batch is processed before it is committed; the rest goes into the next one. Decisions
-	// may take a millisecond each, and requests that are done need not wait for all others.
-	batchTime = 10 * time.Millisecond
 )
 
 // writer is the single writing goroutine. It takes queued requests, stores them in one transaction and acknowledges
@@ -36,13 +29,12 @@ type writer struct {
 	inline atomic.Pointer[eventstore.Inline] // also read by appending goroutines, to prepare
 
 	mu      sync.Mutex
-	queue   []*request
-	events  int   // queued
-	bytes   int64 // queued
+	queue   queue
 	closed  bool
 	wake    chan struct{} // holds one token while there may be work
-	gather  int           // while positive, wake is signalled only when this many requests are queued
+	gather  int           // while positive, wake is signalled only when this many requests are queued, or an urgent one
 	stopped chan struct{}
+	timer   *time.Timer // of whatever the writer goroutine waits for
 
 	log      logState // as seen by the running transaction; only the writer goroutine uses it
 	rewrites bool     // the running transaction does more than append; likewise
@@ -73,6 +65,8 @@ type request struct {
 	job       func(eventstore.Tx) error // maintenance, in a transaction of its own
 	committed func()                    // follows the commit of job; may be nil
 
+	urgent bool // a person waits for it
+
 	events int
 	bytes  int64
 	result eventstore.Result
@@ -88,7 +82,7 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	if err != nil {
 		return nil, db.translate("connect", err)
 	}
-	w := &writer{db: db, conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w := &writer{db: db, conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{}), timer: time.NewTimer(time.Hour)}
 	w.attach(nothingInline{})
 	w.log.streams = map[string]stream{}
 	ready := make(chan error, 1)
@@ -185,16 +179,14 @@ func (w *writer) submit(ctx context.Context, r *request) error {
 		w.mu.Unlock()
 		return eventstore.ErrClosed
 	}
-	if len(w.queue) > 0 && (w.events+r.events > queueEvents || w.bytes+r.bytes > queueBytes) {
+	if !w.queue.hasRoom(r) {
 		w.busy.Add(1)
-		busy := &eventstore.BusyError{Events: w.events, Bytes: w.bytes, RetryAfter: retryAfter}
+		busy := &eventstore.BusyError{Events: w.queue.events, Bytes: w.queue.bytes, RetryAfter: retryAfter}
 		w.mu.Unlock()
 		return busy
 	}
-	w.queue = append(w.queue, r)
-	w.events += r.events
-	w.bytes += r.bytes
-	enough := len(w.queue) >= w.gather
+	w.queue.add(r)
+	enough := r.urgent || w.queue.len() >= w.gather
 	w.mu.Unlock()
 	if enough {
 		w.signal()
@@ -211,147 +203,50 @@ func (w *writer) signal() {
 }
 
 func (w *writer) run() {
-	pause := time.NewTimer(time.Hour)
-	defer pause.Stop()
+	defer w.timer.Stop()
 	expect := 0
 	for {
-		w.catchUp(pause)
-		b := &batch{expect: expect, pause: pause}
-		closed := w.fillBatch(b)
-		if len(b.requests) > 0 {
-			w.started(b.requests[0].maintenance())
+		w.catchUp()
+		b := &batch{expect: expect}
+		if first, _ := w.take(b); first != nil {
+			w.started(first.maintenance())
 			w.store(b)
 			w.ended()
 			expect = len(b.requests)
 			w.db.checks.finish(w.tx)
 			continue
 		}
-		if closed {
+		if w.isOver() {
 			w.endBehind()
 			return
 		}
-		w.rest(pause)
+		w.rest()
 	}
 }
 
-// batch is what one transaction stores. It grows while it is processed, up to the bounds.
-type batch struct {
-	requests []*request
-	events   int
-	bytes    int64
-	expect   int         // requests of the previous batch: the number of active appenders
-	pause    *time.Timer // to wait for them; nil: this batch does not grow
-}
-
-// stored is the size of the events, those of decisions included.
-func (b *batch) stored() (bytes int64) {
-	for _, r := range b.requests {
-		if r.append == nil {
-			bytes += r.bytes
-			continue
-		}
-		for i := range r.append.events {
-			bytes += sizeOf(&r.append.events[i].Event)
-		}
-	}
-	return bytes
-}
-
-// fillBatch moves requests from the queue to the batch, up to the bounds. Maintenance and a restore run alone.
-func (w *writer) fillBatch(b *batch) (closed bool) {
+// isOver reports whether the log is being closed and nothing waits.
+func (w *writer) isOver() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := 0
-	for ; n < len(w.queue); n++ {
-		r := w.queue[n]
-		if len(b.requests) > 0 && (r.append == nil || b.requests[0].append == nil || b.events+r.events > batchEvents || b.bytes+r.bytes > batchBytes) {
-			break
-		}
-		b.requests = append(b.requests, r)
-		b.events += r.events
-		b.bytes += r.bytes
-		w.events -= r.events
-		w.bytes -= r.bytes
-	}
-	rest := copy(w.queue, w.queue[n:])
-	clear(w.queue[rest:])
-	w.queue = w.queue[:rest]
-	return w.closed
-}
-
-// grow adds requests that arrived meanwhile to the current batch. Appenders that were acknowledged with the previous
-// batch get a moment to come back, once: they share this commit instead of waiting for the next. A single appender
-// never has to wait.
-func (w *writer) grow(b *batch) (grown bool) {
-	if b.pause == nil {
-		return false
-	}
-	before := len(b.requests)
-	w.fillBatch(b)
-	if missing := b.expect - len(b.requests); len(b.requests) == before && missing > 0 {
-		w.await(missing, b.pause)
-		b.pause = nil
-		w.fillBatch(b)
-	}
-	return len(b.requests) > before
-}
-
-// giveBack leaves the requests from the nth on to the next batch.
-func (w *writer) giveBack(b *batch, n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.queue = slices.Insert(w.queue, 0, b.requests[n:]...)
-	for _, r := range b.requests[n:] {
-		w.events += r.events
-		w.bytes += r.bytes
-	}
-	clear(b.requests[n:])
-	b.requests = b.requests[:n]
-}
-
-// await waits briefly until this many requests are queued.
-func (w *writer) await(requests int, pause *time.Timer) {
-	w.mu.Lock()
-	w.gather = requests
-	waiting := len(w.queue) < requests && !w.closed
-	w.mu.Unlock()
-	pause.Reset(gatherPause)
-	for waiting {
-		select {
-		case <-w.wake:
-			w.mu.Lock()
-			waiting = len(w.queue) < w.gather && !w.closed
-			w.mu.Unlock()
-		case <-pause.C:
-			waiting = false
-		}
-	}
-	w.mu.Lock()
-	w.gather = 0
-	w.mu.Unlock()
+	return w.closed && w.queue.len() == 0
 }
 
 // store runs a batch and answers its requests.
 func (w *writer) store(b *batch) {
 	switch r := b.requests[0]; {
 	case r.job != nil:
-		w.maintain(r, b.pause)
+		w.maintain(r)
 		return
 	case r.pause != nil:
-		w.writeFor(b.pause) // before the job, for which no reader needs to wait
+		w.writeFor() // before the job, for which no reader needs to wait
 		r.err = w.db.translate("maintain", r.pause())
 		close(r.done)
 		return
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
 	err := w.transact(func() error {
-		start := time.Now()
-		for next := 0; next < len(b.requests) || w.grow(b); next++ {
-			if next > 0 && time.Since(start) > batchTime {
-				w.giveBack(b, next)
-				break
-			}
-			if err := w.apply(b.requests[next]); err != nil {
+		for r := b.requests[0]; r != nil; r = w.grow(b) {
+			if err := w.apply(r); err != nil {
 				return err
 			}
 		}
@@ -364,7 +259,7 @@ func (w *writer) store(b *batch) {
 		if len(b.requests) > 1 && !fatal(err) {
 			for _, r := range b.requests {
 				r.err = nil
-				w.store(&batch{requests: []*request{r}})
+				w.store(&batch{requests: []*request{r}, whole: true})
 			}
 			return
 		}
@@ -405,8 +300,8 @@ func (w *writer) settled() error {
 }
 
 // maintain runs a job in a transaction of its own, with the read models at the head of the log if they can be written.
-func (w *writer) maintain(r *request, timer *time.Timer) {
-	w.writeFor(timer) // if that fails, the job may be what helps
+func (w *writer) maintain(r *request) {
+	w.writeFor() // if that fails, the job may be what helps
 	r.err = w.db.translate("maintain", w.transact(func() error {
 		w.rewrites = true
 		return r.job(w.tx)

@@ -31,8 +31,35 @@ func TestAnswerIsStreamedInOrderAndReturnedWhole(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"thinks hm", "안녕 ", "there\n", "call c_a look"}, said); diff != "" {
+	if diff := cmp.Diff([]string{"thinks hm", "안녕 there\n", "call c_a look"}, said); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What has come is passed on before more is awaited, though the next part never comes without that; parts that come
+// together are passed on together.
+func TestPartsArePassedOnAsTheyCome(t *testing.T) {
+	t.Parallel()
+	passed := make(chan string, 9)
+	p := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		for i, want := range []string{"a", "bc", "thinks d"} {
+			_, _ = io.WriteString(w, []string{text("a"), text("b") + text("c"), frame(`{"reasoning_content":"d"}`, "")}[i])
+			_ = http.NewResponseController(w).Flush()
+			if got := <-passed; got != want {
+				t.Errorf("passed on %q, want %q", got, want)
+			}
+		}
+		_, _ = io.WriteString(w, text("e")+frame("{}", "stop")+doneFrame)
+	})
+	answer, err := p.Complete(t.Context(), hello(), func(c llm.Chunk) {
+		if c.Thinking != "" {
+			passed <- "thinks " + c.Thinking
+			return
+		}
+		passed <- c.Text
+	})
+	if err != nil || answer.Text != "abce" || <-passed != "e" {
+		t.Errorf("%+v, %v", answer, err)
 	}
 }
 

@@ -3,26 +3,35 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/pronto-lab/openclawd/agent/llm"
 )
 
-// body encodes a request. The types of go-openai encode each message and each tool twice, which takes most of the time
+// body encodes a request with the messages of r. The types of go-openai encode each message and each tool twice, which takes most of the time
 // of a call in a long session.
-func (p *Provider) body(q *openai.ChatCompletionRequest) ([]byte, error) {
+func (p *Provider) body(q *openai.ChatCompletionRequest, r *llm.Request) ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(sizeOf(r))
 	encode := json.NewEncoder(&b).Encode // each adds a line break
 	if err := encode(settings{ChatCompletionRequest: q, Stream: true}); err != nil {
 		return nil, err
 	}
 	b.Truncate(b.Len() - len("}\n"))
 	b.WriteString(`,"messages":[`)
-	for i := range q.Messages {
-		if i > 0 {
+	start := b.Len()
+	for m := range messages(r) {
+		if b.Len() > start {
 			b.WriteByte(',')
 		}
-		if err := encode(sentMessageOf(&q.Messages[i])); err != nil {
+		if writePlainly(&b, &m) {
+			continue
+		}
+		if err := encode(sentMessageOf(&m)); err != nil {
 			return nil, err
 		}
 	}
@@ -44,6 +53,46 @@ func (p *Provider) body(q *openai.ChatCompletionRequest) ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// sizeOf is about how many bytes a request has, unless it has pictures.
+func sizeOf(r *llm.Request) int {
+	const frame = 64 // of a message or tool
+	n := frame*(4+len(r.Messages)+len(r.Tools)) + len(r.System)
+	for i := range r.Messages {
+		n += len(r.Messages[i].Text)
+	}
+	for i := range r.Tools {
+		n += len(r.Tools[i].Description) + len(r.Tools[i].Schema)
+	}
+	return n
+}
+
+// writePlainly writes a message that is a text without characters to escape, as most are, and reports whether it is.
+func writePlainly(b *bytes.Buffer, m *openai.ChatCompletionMessage) bool {
+	if m.Content == "" || len(m.MultiContent)+len(m.ToolCalls) > 0 || m.ToolCallID != "" || !isPlain(m.Content) || !isPlain(m.Role) {
+		return false
+	}
+	b.WriteString(`{"role":"`)
+	b.WriteString(m.Role)
+	b.WriteString(`","content":"`)
+	b.WriteString(m.Content)
+	b.WriteString(`"}`)
+	return true
+}
+
+// isPlain reports whether encoding/json leaves a text as it is.
+func isPlain(text string) bool {
+	ascii := true
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return ascii || utf8.ValidString(text) && !strings.ContainsAny(text, "\u2028\u2029")
 }
 
 // settings is a request without its messages and tools.
@@ -75,10 +124,15 @@ func sentMessageOf(m *openai.ChatCompletionMessage) *sentMessage {
 // toolTexts keeps tools as they are sent: all runs offer nearly the same ones.
 type toolTexts struct {
 	mu   sync.Mutex
-	kept map[toolKey][]byte
+	kept map[string][]keptTool // by name
+	n    int
 }
 
-type toolKey struct{ name, description, schema string }
+type keptTool struct {
+	description string
+	schema      json.RawMessage
+	text        []byte
+}
 
 // maxTools bounds the kept tools; beyond that all are dropped.
 const maxTools = 1_000
@@ -87,16 +141,19 @@ func (t *toolTexts) encoded(f *openai.FunctionDefinition) ([]byte, error) {
 	schema, _ := f.Parameters.(json.RawMessage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if text := t.kept[toolKey{f.Name, f.Description, string(schema)}]; text != nil {
-		return text, nil
+	for _, one := range t.kept[f.Name] {
+		if one.description == f.Description && bytes.Equal(one.schema, schema) {
+			return one.text, nil
+		}
 	}
 	text, err := json.Marshal(openai.Tool{Type: openai.ToolTypeFunction, Function: f})
 	if err != nil {
 		return nil, err
 	}
-	if t.kept == nil || len(t.kept) >= maxTools {
-		t.kept = map[toolKey][]byte{}
+	if t.kept == nil || t.n >= maxTools {
+		t.kept, t.n = map[string][]keptTool{}, 0
 	}
-	t.kept[toolKey{f.Name, f.Description, string(schema)}] = text
+	t.kept[f.Name] = append(t.kept[f.Name], keptTool{f.Description, bytes.Clone(schema), text})
+	t.n++
 	return text, nil
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,11 @@ func TestRequestIsEncodedAsUsual(t *testing.T) {
 		{Role: llm.User, Text: "see", Images: []llm.Image{{MediaType: "image/png", Data: []byte("x")}}},
 		{Role: llm.User, Images: []llm.Image{{MediaType: "image/png", Data: []byte("y")}}},
 		{Role: llm.User},
+		{Role: llm.User, Text: "plain"},
+		{Role: llm.Assistant, Text: "안녕"},
+		{Role: llm.User, Text: "\u2028"},
+		{Role: llm.User, Text: "\xff"},
+		{Role: llm.User, Text: "a\tb\x7f"},
 	}
 	tools := []llm.Tool{{Name: "look", Description: `looks at "it"`, Schema: json.RawMessage(`{"type": "object", "required": ["at"]}`)}, {Name: "lost"}}
 	for name, r := range map[string]llm.Request{
@@ -41,15 +47,13 @@ func TestRequestIsEncodedAsUsual(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for range 2 { // tools are kept the first time
-			got, err := p.body(&q)
+			got, err := p.body(&q, &r)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			asUsual := q
 			asUsual.Stream = true
-			if asUsual.Messages == nil {
-				asUsual.Messages = []openai.ChatCompletionMessage{}
-			}
+			asUsual.Messages = slices.AppendSeq([]openai.ChatCompletionMessage{}, messages(&r))
 			want, err := json.Marshal(asUsual)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -74,12 +78,13 @@ func BenchmarkLongRequest(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	q := openai.ChatCompletionRequest{Model: "m"}
+	r := llm.Request{Model: "m"}
 	for i := range 1_000 {
-		q.Messages = append(q.Messages, openai.ChatCompletionMessage{Role: "user", Content: fmt.Sprint(i, strings.Repeat("x", 1_000))})
+		r.Messages = append(r.Messages, llm.Message{Role: llm.User, Text: fmt.Sprint(i, strings.Repeat("x", 1_000))})
 	}
+	q := openai.ChatCompletionRequest{Model: "m", Messages: slices.Collect(messages(&r))}
 	for name, encode := range map[string]func() ([]byte, error){
-		"ours":      func() ([]byte, error) { return p.body(&q) },
+		"ours":      func() ([]byte, error) { return p.body(&q, &r) },
 		"go-openai": func() ([]byte, error) { return json.Marshal(q) },
 	} {
 		b.Run(name, func(b *testing.B) {

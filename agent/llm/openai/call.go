@@ -48,14 +48,18 @@ func (c *call) end() {
 	if c.body != nil {
 		c.body.Close()
 	}
+	if c.events != nil {
+		c.events.close()
+	}
 	c.cancel(nil)
 }
 
-func (c *call) complete(request *openai.ChatCompletionRequest, stream func(llm.Chunk)) (*llm.Answer, error) {
-	if err := c.send(request); err != nil {
+func (c *call) complete(request *openai.ChatCompletionRequest, r *llm.Request, stream func(llm.Chunk)) (*llm.Answer, error) {
+	if err := c.send(request, r); err != nil {
 		return nil, err
 	}
 	g := newAnswerBuilder(c, stream)
+	defer g.pass()
 	for {
 		chunk, err := c.events.chunk()
 		if errors.Is(err, io.EOF) {
@@ -76,8 +80,8 @@ func (c *call) complete(request *openai.ChatCompletionRequest, stream func(llm.C
 }
 
 // send sends the request and waits until the answer begins.
-func (c *call) send(q *openai.ChatCompletionRequest) error {
-	body, err := c.p.body(q)
+func (c *call) send(q *openai.ChatCompletionRequest, r *llm.Request) error {
+	body, err := c.p.body(q, r)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -23,6 +24,8 @@ type events struct {
 	src  *bufio.Reader
 	left int // remaining bytes allowed
 
+	waits func() // called before more is awaited; may be nil
+
 	line  []byte // current line
 	value []byte // incomplete value
 	ready *openai.ChatCompletionStreamResponse
@@ -37,8 +40,19 @@ const done = "[DONE]"
 
 func newEvents(c *call, limit int) *events {
 	e := &events{c: c, left: limit}
-	e.src = bufio.NewReaderSize(body{e}, 16<<10)
+	e.src, _ = sources.Get().(*bufio.Reader)
+	e.src.Reset(body{e})
 	return e
+}
+
+// sources are readers that no answer is read from.
+var sources = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 16<<10) }}
+
+// close gives the reader back.
+func (e *events) close() {
+	e.src.Reset(nil)
+	sources.Put(e.src)
+	e.src = nil
 }
 
 // body is the response body up to the limit.
@@ -47,6 +61,9 @@ type body struct{ e *events }
 func (b body) Read(p []byte) (int, error) {
 	if b.e.left == 0 {
 		return 0, b.e.tooLarge("the stream", b.e.c.p.o.StreamBytes)
+	}
+	if b.e.waits != nil {
+		b.e.waits()
 	}
 	n, err := b.e.c.read(p[:min(len(p), b.e.left)])
 	b.e.left -= n
@@ -213,11 +230,12 @@ func (e *events) data(text []byte) error {
 		return nil
 	case string(text) == done:
 		return e.finish()
-	case !json.Valid(text):
-		e.value = append(e.value, text...)
-		return nil
 	}
-	return e.frame(text)
+	if whole, err := e.frame(text); whole {
+		return err
+	}
+	e.value = append(e.value, text...)
+	return nil
 }
 
 // complete ends a value that spans lines, if there is one.
@@ -225,27 +243,32 @@ func (e *events) complete() error {
 	if len(e.value) == 0 {
 		return nil
 	}
-	if !json.Valid(e.value) {
+	whole, err := e.frame(e.value)
+	if !whole {
 		return e.broken("a part of the stream is not JSON", e.value)
 	}
-	err := e.frame(e.value)
 	e.value = e.value[:0]
 	return err
 }
 
-func (e *events) frame(value []byte) error {
+// frame decodes a value. whole reports whether it is complete, or an error in itself.
+func (e *events) frame(value []byte) (whole bool, err error) {
+	var chunk openai.ChatCompletionStreamResponse
+	failed := json.Unmarshal(value, &chunk)
+	if _, cut := errors.AsType[*json.SyntaxError](failed); cut {
+		return false, nil
+	}
 	e.frames++
 	if bytes.Contains(value, []byte(`"error"`)) {
 		if refusal := e.c.refusalIn(value); refusal != nil {
-			return refusal
+			return true, refusal
 		}
 	}
-	var chunk openai.ChatCompletionStreamResponse
-	if err := json.Unmarshal(value, &chunk); err != nil {
-		return e.malformed("a part of the stream is not a chat completion: " + err.Error())
+	if failed != nil {
+		return true, e.malformed("a part of the stream is not a chat completion: " + failed.Error())
 	}
 	e.ready = &chunk
-	return nil
+	return true, nil
 }
 
 // finish records that the stream has ended as it should.

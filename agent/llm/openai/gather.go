@@ -17,6 +17,8 @@ type answerBuilder struct {
 	stream func(llm.Chunk)
 
 	text    strings.Builder
+	told    int    // bytes of text that were passed on
+	thought []byte // thinking that was not
 	refusal bool
 	calls   []*partialCall
 	reason  openai.FinishReason
@@ -36,7 +38,22 @@ func newAnswerBuilder(c *call, stream func(llm.Chunk)) *answerBuilder {
 	if stream == nil {
 		stream = func(llm.Chunk) {}
 	}
-	return &answerBuilder{c: c, stream: stream, model: c.model}
+	g := &answerBuilder{c: c, stream: stream, model: c.model}
+	c.events.waits = g.pass
+	return g
+}
+
+// pass passes on what has come since the last time. Pieces that come together are passed on together: this is called
+// before the endpoint is awaited.
+func (g *answerBuilder) pass() {
+	if len(g.thought) > 0 {
+		g.stream(llm.Chunk{Thinking: string(g.thought)})
+		g.thought = g.thought[:0]
+	}
+	if text := g.text.String()[g.told:]; text != "" {
+		g.told = g.text.Len()
+		g.stream(llm.Chunk{Text: text})
+	}
 }
 
 func (g *answerBuilder) add(chunk *openai.ChatCompletionStreamResponse) error {
@@ -57,7 +74,10 @@ func (g *answerBuilder) add(chunk *openai.ChatCompletionStreamResponse) error {
 
 func (g *answerBuilder) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
 	if d.ReasoningContent != "" {
-		g.stream(llm.Chunk{Thinking: d.ReasoningContent})
+		if g.told < g.text.Len() {
+			g.pass()
+		}
+		g.thought = append(g.thought, d.ReasoningContent...)
 	}
 	g.refusal = g.refusal || d.Refusal != ""
 	for _, text := range []string{d.Content, d.Refusal} {
@@ -68,7 +88,6 @@ func (g *answerBuilder) delta(d *openai.ChatCompletionStreamChoiceDelta) error {
 			return g.fail(llm.TooLarge, fmt.Sprintf("the text has more than %d bytes", limit))
 		}
 		g.text.WriteString(text)
-		g.stream(llm.Chunk{Text: text})
 	}
 	for i := range d.ToolCalls {
 		if err := g.part(&d.ToolCalls[i]); err != nil {
@@ -129,6 +148,7 @@ func (g *answerBuilder) begin(part *openai.ToolCall) (*partialCall, error) {
 		b.id = fmt.Sprintf("call_%d_%d", g.c.turn, len(g.calls)) // unique within the session, and stable
 	}
 	g.calls = append(g.calls, b)
+	g.pass()
 	g.stream(llm.Chunk{ToolCall: &llm.ToolStart{ID: b.id, Name: b.name}})
 	return b, nil
 }

@@ -48,6 +48,7 @@ const (
 	maxName      = 256                    // bytes of a tool's name, or of an id
 	maxRest      = 4 << 10                // bytes drained after an answer to reuse the connection
 	restTime     = 100 * time.Millisecond // time limit for that
+	writeBuffer  = 64 << 10               // most requests fit, and are sent at once
 )
 
 // Timer is returned by AfterFunc, like *time.Timer.
@@ -89,5 +90,6 @@ func NewTransport() *http.Transport {
 		MaxIdleConnsPerHost:   64,
 		IdleConnTimeout:       90 * time.Second,
 		DisableCompression:    true,
+		WriteBufferSize:       writeBuffer,
 	}
 }

@@ -76,7 +76,7 @@ func (p *Provider) Complete(ctx context.Context, r *llm.Request, stream func(llm
 	}
 	c := newCall(ctx, p, r)
 	defer c.end()
-	answer, err := c.complete(&request, stream)
+	answer, err := c.complete(&request, r, stream)
 	if err == nil {
 		return answer, nil
 	}

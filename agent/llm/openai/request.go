@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -22,11 +23,10 @@ const (
 	noText   = "(no text)"
 )
 
-// request converts a request to OpenAI's format.
+// request converts a request to OpenAI's format, without its messages, which body writes.
 func (p *Provider) request(r *llm.Request) (openai.ChatCompletionRequest, error) {
 	q := openai.ChatCompletionRequest{
 		Model:         r.Model,
-		Messages:      messages(r),
 		Tools:         tools(r.Tools),
 		MaxTokens:     r.MaxTokens,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
@@ -60,16 +60,19 @@ func (p *Provider) suit(q *openai.ChatCompletionRequest) error {
 	return err
 }
 
-func messages(r *llm.Request) []openai.ChatCompletionMessage {
-	history := llm.Paired(r.Messages)
-	all := make([]openai.ChatCompletionMessage, 0, len(history)+1)
-	if r.System != "" {
-		all = append(all, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+// messages are those of a request, one after the other: histories are long.
+func messages(r *llm.Request) iter.Seq[openai.ChatCompletionMessage] {
+	return func(yield func(openai.ChatCompletionMessage) bool) {
+		if r.System != "" && !yield(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System}) {
+			return
+		}
+		history := llm.Paired(r.Messages)
+		for i := range history {
+			if !yield(message(&history[i])) {
+				return
+			}
+		}
 	}
-	for i := range history {
-		all = append(all, message(&history[i]))
-	}
-	return all
 }
 
 func message(m *llm.Message) openai.ChatCompletionMessage {
