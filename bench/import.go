@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -41,15 +45,54 @@ func runImport(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
+		peak, err := b.importPeak(ctx, file)
+		if err != nil {
+			return err
+		}
+		v.add("peak MB", peak)
 		return b.withTable(func(t *table) error {
 			rate, err := t.batches(b.Events)
 			v.add("bare", rate)
 			return err
 		})
 	}, func(v values) []figure {
-		return []figure{atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.12, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
-			"baseline: the same events, parsed already, in 1,000-row transactions into a bare table; %s", b.Events, dataBytes+60, b.medians()))}
+		return []figure{
+			atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.12, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
+				"baseline: the same events, parsed already, in 1,000-row transactions into a bare table; %s", b.Events, dataBytes+60, b.medians())),
+			within("import.rss", v.mid("peak MB"), "MB", 150, fmt.Sprintf("largest resident set of openclawd import of these lines; %s", b.medians())),
+		}
 	})
+}
+
+// importPeak imports a file with the program and returns the largest resident set of its process, in MB.
+func (b *bench) importPeak(ctx context.Context, file string) (peak float64, err error) {
+	h, err := b.newHome("")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(string(h))) }()
+	cmd := exec.CommandContext(ctx, b.Binary, "import", "--db", h.db(), file)
+	cmd.Stderr = b.Log
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err == nil && peak == 0 {
+				err = errors.New("the system does not say how much memory a process has")
+			}
+			return peak, err
+		case <-look.C:
+			if mb, err := memoryOf(cmd.Process.Pid, residentPeak); err == nil { // else it has just ended
+				peak = mb
+			}
+		}
+	}
 }
 
 // batches returns the rate of inserts of n events in transactions of 1,000.

@@ -195,18 +195,27 @@ func (s *server) cpu() (ms float64, err error) {
 	return ms, nil
 }
 
-// rss returns the server's resident set in MB, from /proc.
-func (s *server) rss() (float64, error) {
-	name := fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)
+// rss returns the server's resident set in MB.
+func (s *server) rss() (float64, error) { return memoryOf(s.cmd.Process.Pid, residentNow) }
+
+// Names in /proc of a process's resident set, and of the largest one that it has had.
+const (
+	residentNow  = "VmRSS"
+	residentPeak = "VmHWM"
+)
+
+// memoryOf returns what /proc says of a process's memory, in MB.
+func memoryOf(pid int, what string) (float64, error) {
+	name := fmt.Sprintf("/proc/%d/status", pid)
 	status, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, what+":"); ok {
 			kb, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
 			return kb / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("%s has no resident set", name)
+	return 0, fmt.Errorf("%s has no %s", name, what)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
@@ -36,9 +37,9 @@ func keepGoingUntilKilled(dir string) (code int) {
 	})
 }
 
-// serveByOrders says on standard output where its gateway is, and then, of each event that is to be told, the type, as soon as it is stored. It
+// serveByOrders says on standard output where its gateway and its API are, and then, of each event that is to be told, the type, as soon as it is stored. It
 // ends with its standard input, also when the test is killed.
-func serveByOrders(opts Options, told func(typ string) bool) (code int) {
+func serveByOrders(opts Options, told func(typ string) bool, change ...func(*Program)) (code int) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	orders := &clockOrders{lines: bufio.NewScanner(os.Stdin)}
@@ -48,13 +49,16 @@ func serveByOrders(opts Options, told func(typ string) bool) (code int) {
 	opts.DB, opts.API, opts.Gateway, opts.Rules, opts.Now = filepath.Join(opts.StateDir, database.Name), "127.0.0.1:0", "127.0.0.1:0", coordination.RulesV2, orders.clock.Now
 	opts.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	p := New(opts)
-	p.opts.Ready = func(_, gateway net.Addr) {
-		fmt.Println(gatewayURL(gateway))
+	for _, c := range change {
+		c(p)
+	}
+	p.opts.Ready = func(api, gateway net.Addr) {
+		fmt.Println(gatewayURL(gateway), api)
 		go tellWhatIsStored(ctx, p, told)
 		go func() {
 			defer stop()
 			for orders.next() {
-				if err := wakeAll(ctx, p.log); err != nil {
+				if err := obey(ctx, p, orders); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					return
 				}
@@ -68,6 +72,18 @@ func serveByOrders(opts Options, told func(typ string) bool) (code int) {
 	return 0
 }
 
+// emptyCaches is the order to drop all rows that projections hold in memory. It is answered by the same word once they are dropped.
+const emptyCaches = "empty"
+
+// obey does what the newest order is for.
+func obey(ctx context.Context, p *Program, o *clockOrders) error {
+	if o.lines.Text() != emptyCaches {
+		return wakeAll(ctx, p.log)
+	}
+	defer fmt.Println(emptyCaches)
+	return p.engine.Rebuild(ctx, projections.RebuildOptions{Live: true})
+}
+
 // clockOrders are what a clock is set by.
 type clockOrders struct {
 	lines *bufio.Scanner
@@ -79,6 +95,9 @@ type clockOrders struct {
 func (o *clockOrders) next() bool {
 	if !o.lines.Scan() {
 		return false
+	}
+	if o.lines.Text() == emptyCaches {
+		return true
 	}
 	ahead, err := time.ParseDuration(o.lines.Text())
 	if err != nil {
@@ -128,6 +147,7 @@ type goingServer struct {
 	orders io.WriteCloser
 	said   func(s *goingServer, line string) // is called for each line that it says, after the first; it must not wait for kill
 	url    chan string                       // of its gateway; closed without one if it ends before it has one
+	api    string                            // host and port of its API, once url has come
 	read   chan struct{}                     // closed when all that it has said was read
 	stderr bytes.Buffer
 	dead   sync.Once
@@ -166,7 +186,9 @@ func (s *goingServer) listen(out io.Reader) {
 	defer close(s.url)
 	lines := bufio.NewScanner(out)
 	if lines.Scan() {
-		s.url <- strings.TrimSpace(lines.Text())
+		var url string
+		url, s.api, _ = strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		s.url <- url
 	}
 	for lines.Scan() {
 		s.said(s, lines.Text())

@@ -17,5 +17,8 @@ func TestMain(m *testing.M) {
 	if dir, ok := os.LookupEnv(envSpeakInDiscord); ok {
 		os.Exit(speakInDiscordUntilKilled(dir))
 	}
+	if dir, ok := os.LookupEnv(envLiveAYear); ok {
+		os.Exit(liveAYear(dir))
+	}
 	goleak.VerifyTestMain(m)
 }

@@ -37,17 +37,17 @@ type limits struct {
 
 	chainSettle time.Duration // delay of the first chain verification
 
+	transcriptBytes int64 // memory for messages of transcripts that are read again
+
 	readHeaderTime, readTime time.Duration // for a request's header, and for all of it
 }
 
 func defaultLimits() limits {
 	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000,
-		chainSettle:    chainSettle,
-		readHeaderTime: 10 * time.Second, readTime: 30 * time.Second}
+		chainSettle:     chainSettle,
+		transcriptBytes: 16 << 20,
+		readHeaderTime:  10 * time.Second, readTime: 30 * time.Second}
 }
-
-// transcriptBytes is the memory for messages of transcripts that are read again.
-const transcriptBytes = 16 << 20
 
 // drainTime is how long requests in progress may take to finish during shutdown.
 const drainTime = 5 * time.Second
@@ -234,7 +234,7 @@ func (p *Program) open(ctx context.Context) (err error) {
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
 	}
-	p.transcripts = sessions.NewCache(transcriptBytes, p.log.Mark)
+	p.transcripts = sessions.NewCache(p.limits.transcriptBytes, p.log.Mark)
 	if err := p.log.Warm(ctx); err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -58,6 +60,7 @@ func (p *process) importFiles(ctx context.Context, im importFlags, files []strin
 			return err
 		}
 	}
+	defer limitMemory(importMemory)()
 	log, err := p.openToWrite(ctx, im.db, "import")
 	if err != nil {
 		return err
@@ -113,6 +116,19 @@ func (p *process) refreshTables(ctx context.Context, engine *projections.Engine)
 	bar := p.eventProgress("rebuild")
 	defer bar.end()
 	return engine.Rebuild(ctx, projections.RebuildOptions{Names: stale, Progress: bar.update})
+}
+
+// importMemory is how much memory Go shall use for an import, in bytes. SQLite's caches and the program itself take as much again.
+const importMemory = 76 << 20
+
+// limitMemory has Go collect garbage so often that it keeps to a limit, unless GOMEMLIMIT sets one.
+func limitMemory(bytes int64) (undo func()) {
+	before := debug.SetMemoryLimit(-1)
+	if before != math.MaxInt64 {
+		return func() {}
+	}
+	debug.SetMemoryLimit(bytes)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 func (p *process) importInto(ctx context.Context, log *sqlite.DB, files []string) (ndjson.Report, error) {

@@ -15,7 +15,7 @@ import (
 // Default sizes of one append: large enough to make its fsync cheap, small enough to leave room in the queue for
 // others.
 const (
-	DefaultBatchEvents = 2000
+	DefaultBatchEvents = 1000
 	DefaultBatchBytes  = 4 << 20
 )
 
@@ -137,7 +137,7 @@ func (im *Importer) run(ctx context.Context, from part, p Progress) (FileReport,
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
-		batches = make(chan *batch, 2)
+		batches = make(chan *batch)
 		readErr error
 	)
 	go func() {

@@ -23,7 +23,7 @@ type seenTexts struct {
 }
 
 // maxFresh is how many texts are counted in memory.
-const maxFresh = 1 << 18
+const maxFresh = 1 << 17
 
 func newSeenTexts() *seenTexts { return &seenTexts{most: maxFresh, fresh: map[uint64]uint32{}} }
 

@@ -2,5 +2,5 @@
 
 package testscale
 
-// times is how many times the full number of cases property tests try.
-const times = 1
+// Times is how many times the full amounts the longest tests do.
+const Times = 1

@@ -34,7 +34,7 @@ func Checks(small, full int) {
 	if Full && full == 0 {
 		return
 	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(Of(small, full*times))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(Of(small, full*Times))); err != nil {
 		panic(err) // the package has no property tests
 	}
 }
