@@ -15,6 +15,10 @@ import (
 	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
+// Discord passes what every channel has to pass.
+//
+// Promise: one-decision
+// Promise: posted-once
 func TestDiscordIsAChannel(t *testing.T) {
 	t.Parallel()
 	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 200), Patience: testscale.Patience}

@@ -1,10 +1,13 @@
 package channeltest
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/channel/inbound"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/route"
+	"github.com/pronto-lab/openclawd/eventstore"
 )
 
 // said is a message of the person.
@@ -31,21 +34,15 @@ func (m *team) judgeDecisions(all []said) {
 	m.Helper()
 	last := map[string]int64{}
 	for _, one := range all {
-		handled := 0
-		for _, e := range m.stream(coordination.MessageStream(one.id)) {
-			if e.Type == coordination.TypeDiscordInboundHandled && e.AgentID == one.agent {
-				handled++
-			}
-			if e.Version == 1 {
-				if e.Seq < last[one.place] {
-					m.Errorf("%s was decided before an earlier message of %s", one.id, one.place)
-				}
-				last[one.place] = e.Seq
-			}
+		events := m.stream(coordination.MessageStream(one.id))
+		if len(events) == 0 {
+			m.Fatalf("nothing was decided about %s", one.id)
 		}
-		if handled != 1 {
-			m.Errorf("%s was given to %s %d times, want once", one.id, one.agent, handled)
+		if events[0].Seq < last[one.place] {
+			m.Errorf("%s was decided before an earlier message of %s", one.id, one.place)
 		}
+		last[one.place] = events[0].Seq
+		m.judgeVerdicts(&one, events)
 		asked := 0
 		for _, e := range m.stream(coordination.RunStream(inbound.RunID(one.id, one.agent))) {
 			if e.Type == coordination.TypeRunQueued {
@@ -55,6 +52,38 @@ func (m *team) judgeDecisions(all []said) {
 		if asked != 1 {
 			m.Errorf("%s has led to %d runs of %s, want one", one.id, asked, one.agent)
 		}
+	}
+}
+
+// judgeVerdicts checks that a message is one thing to each agent: to be handled by the one that it mentions, and only to
+// be observed by the others.
+func (m *team) judgeVerdicts(one *said, events []eventstore.Event) {
+	m.Helper()
+	verdicts := map[string][]string{}
+	for i := range events {
+		var d coordination.DiscordInbound
+		if err := json.Unmarshal(events[i].Data, &d); err != nil {
+			m.Fatal(err)
+		}
+		agents := d.Agents
+		if len(agents) == 0 {
+			agents = []string{events[i].AgentID}
+		}
+		for _, agent := range agents {
+			verdicts[agent] = append(verdicts[agent], d.Decision)
+		}
+	}
+	for agent, are := range verdicts {
+		want := route.Observer
+		if agent == one.agent {
+			want = route.Handler
+		}
+		if len(are) != 1 || are[0] != string(want) {
+			m.Errorf("%s is %v to %s, want %s alone", one.id, are, agent, want)
+		}
+	}
+	if verdicts[one.agent] == nil {
+		m.Errorf("%s is nothing to %s, whom it mentions", one.id, one.agent)
 	}
 }
 
