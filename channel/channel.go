@@ -37,7 +37,7 @@ import (
 //   - a token is sent only to the service: no error, status or log line contains it;
 //   - facts are delivered one at a time: each once per bot that receives it, in the order of its place. A message that
 //     the service delivers again, also after a lost connection, has the same id. The service is told that a message was
-//     received only after Options.OnMessage has returned;
+//     received only as Options.OnMessage says;
 //   - a request is made once. A failure is an *Error whose class says whether the request may have been executed;
 //   - only the users named by a Post are notified, whatever its text contains;
 //   - posts in one place are sent in order, no faster than the service allows;

@@ -16,7 +16,8 @@ import (
 // Options of a channel. Zero means the default, if there is one.
 type Options struct {
 	// OnMessage receives every fact, one at a time. It blocks all others: it should store the fact and leave the rest
-	// to other goroutines. It may call the channel's methods except Configure.
+	// to other goroutines. It may call the channel's methods except Configure. A message counts as received when it has
+	// returned before the context of Run has ended; any other is delivered again by the next Run, or found by its marks.
 	OnMessage func(Inbound)
 
 	// OnInteraction receives a use of a command, button or form, each once. It runs on its own goroutine and has three
