@@ -23,7 +23,7 @@ func elsewhere(messages ...string) *delivery.Delivery {
 func TestEachChannelHasItsWork(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]*delivery.Delivery{
-		"discord discord discord/" + channel:                   draft("a"),
+		"discord discord discord/" + channel:                  draft("a"),
 		"telegram telegram telegram/telegram:-100123:topic:7": elsewhere("a"),
 	} {
 		w, err := d.Work("e", 0)
