@@ -58,6 +58,9 @@ func (c *call) object(name string, v any) *Error {
 func (c *call) read(body []byte) *Error {
 	c.params, c.files = map[string]string{}, map[string]upload{}
 	c.addForm(c.r.URL.Query())
+	if len(bytes.TrimSpace(body)) == 0 { // also of a form: clients send none for a method without parameters
+		return nil
+	}
 	kind, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	switch kind {
 	case "application/json":
@@ -81,9 +84,6 @@ func (c *call) addForm(form url.Values) {
 }
 
 func (c *call) readJSON(body []byte) *Error {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil
-	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
 		return badRequest("can't parse JSON object")

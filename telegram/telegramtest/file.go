@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -31,17 +32,24 @@ func (s *Server) store(folder, name string, content []byte) *file {
 	return f
 }
 
+// attachedFile names a part of the form.
+var attachedFile = regexp.MustCompile(`^attach://(.+)$`)
+
 // fileOf returns the file of a request: an upload, or the id of a file that Telegram has.
 func (s *Server) fileOf(c *call, field, folder string, limit int) (*file, upload, *Error) {
 	given := c.text(field)
-	if name, attached := strings.CutPrefix(given, "attach://"); attached || given == "" {
-		if !attached {
-			name = field
+	attached := attachedFile.FindStringSubmatch(given)
+	if attached != nil || given == "" {
+		name := field
+		if attached != nil {
+			name = attached[1]
 		}
 		u, is := c.files[name]
 		switch {
-		case !is || len(u.content) == 0:
+		case !is || u.content == nil:
 			return nil, u, badRequest("there is no %s in the request", field)
+		case len(u.content) == 0:
+			return nil, u, badRequest("file must be non-empty")
 		case len(u.content) > limit:
 			return nil, u, &Error{Code: http.StatusRequestEntityTooLarge, Description: "Request Entity Too Large"}
 		}
