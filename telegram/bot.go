@@ -82,7 +82,7 @@ func (b *bot) live() {
 				err = b.receive()
 			}
 		}
-		if b.ctx.Err() != nil {
+		if err == nil || b.ctx.Err() != nil { // it ends, even if its own context is told of that a moment later
 			break
 		}
 		failures++
@@ -147,7 +147,7 @@ func (b *bot) register() {
 	}
 }
 
-// receive polls until it fails. Updates are confirmed by the next request, when those before were handled.
+// receive polls until it fails; nil is the bot's end. Updates are confirmed by the next request, when those before were handled.
 func (b *bot) receive() *channel.Error {
 	for b.ctx.Err() == nil {
 		wait := pollTime

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/channeltest"
@@ -105,11 +106,24 @@ func (s *stage) Posts(place string) (posts []channeltest.Post) {
 	for _, m := range s.at(place).Messages() {
 		for agent, bot := range s.bots {
 			if m.From.ID == bot.ID {
-				posts = append(posts, channeltest.Post{ID: fmt.Sprintf("%s:%d", place, m.MessageID), Agent: agent, Text: m.Text})
+				posts = append(posts, channeltest.Post{ID: fmt.Sprintf("%s:%d", place, m.MessageID), Agent: agent, Text: marked(m)})
 			}
 		}
 	}
 	return posts
+}
+
+// marked is a text with the marks of code, as agents write it.
+func marked(m telegramtest.Message) string {
+	units := utf16.Encode([]rune(m.Text))
+	out, at := "", 0
+	for _, e := range m.Entities {
+		if e.Type == "code" {
+			out += string(utf16.Decode(units[at:e.Offset])) + "`" + string(utf16.Decode(units[e.Offset:e.Offset+e.Length])) + "`"
+			at = e.Offset + e.Length
+		}
+	}
+	return out + string(utf16.Decode(units[at:]))
 }
 
 func (s *stage) Requests() int {
