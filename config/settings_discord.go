@@ -49,6 +49,9 @@ func (c *Config) Channel(name string) *Channel {
 	if strings.EqualFold(name, coordination.Discord) || name == "" {
 		return &c.Discord
 	}
+	if strings.EqualFold(name, coordination.Telegram) {
+		return &c.Telegram
+	}
 	d := Default().Discord
 	return &d
 }
@@ -63,6 +66,17 @@ type Account struct {
 	Enabled   bool
 	Token     Secret // "" if openclawd can read none
 	BotUserID string // as configured, else from the token; "" if neither
+
+	Webhook Webhook // of Telegram
+}
+
+// Webhook is how a service delivers to this program. Without URL it is asked instead.
+type Webhook struct {
+	URL    string // public address that the service calls
+	Secret Secret // that it sends; required
+	Path   string // on this machine, like Host and Port
+	Host   string
+	Port   int
 }
 
 // Collaboration are the settings of collaboration in Discord threads.
