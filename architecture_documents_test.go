@@ -136,7 +136,7 @@ func TestDocumentsAreWrappedAndPlain(t *testing.T) {
 // Source paths in documents exist: documents are updated when packages move.
 func TestDocumentsNamePathsThatExist(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("`((?:agent|bench|cmd|config|coordination|database|discord|docs|eventstore|gateway|internal|maintenance|migrations|" +
+	named := regexp.MustCompile("`((?:agent|bench|channel|cmd|config|coordination|database|discord|docs|eventstore|gateway|internal|maintenance|migrations|" +
 		"monitor|projections|replay|server|services|testdata|tools|ui|web|workspace)/[a-z0-9_/.{},]+)`")
 	others := []string{"database/sql", "config/openclaw.json", "config/patches"} // a package of the standard library, and streams
 	for name, text := range markdownFiles(t) {

@@ -19,7 +19,7 @@ func (f *fields) snowflake(key string) string {
 }
 
 // checkCollaboration warns if agents may ask each other in threads but no channel for threads is configured.
-func (d *Discord) checkCollaboration(discord *fields) {
+func (d *Channel) checkCollaboration(discord *fields) {
 	bots := 0
 	for _, a := range d.Accounts {
 		if a.Enabled && a.Token != "" {
@@ -39,7 +39,7 @@ func (d *Discord) checkCollaboration(discord *fields) {
 }
 
 // reporter is the default account for reports: the one called ruda, else the first enabled one; "" if there is none.
-func (d *Discord) reporter() string {
+func (d *Channel) reporter() string {
 	first := ""
 	for _, a := range d.Accounts {
 		switch {

@@ -21,7 +21,7 @@ type Config struct {
 	Bindings    []Binding
 	Session     Session
 	Tools       Tools
-	Discord     Discord
+	Discord     Channel
 	Models      Models
 	Gateway     Gateway
 	TaskMonitor TaskMonitor

@@ -86,7 +86,7 @@ func TestDefaults(t *testing.T) {
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},
 			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "bash", "exec"}}},
-		Discord: config.Discord{
+		Discord: config.Channel{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing",
 			Collaboration: config.Collaboration{
 				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "participants",
@@ -148,7 +148,7 @@ func TestSettings(t *testing.T) {
 		cmp.Diff([]config.Binding{{AgentID: "eden", Channel: "discord", AccountID: "bot"}}, c.Bindings),
 		cmp.Diff(config.AgentToAgent{Enabled: true, Allow: []string{"EDEN", "*"},
 			Pairs: []config.AgentPair{{From: "eden", To: "e*"}, {From: "*", To: "ann", Allow: true}}}, c.Tools.AgentToAgent),
-		cmp.Diff([]config.DiscordAccount{{ID: "bot", Name: "Bot", Enabled: true, BotUserID: "111122223333444455"}}, c.Discord.Accounts),
+		cmp.Diff([]config.Account{{ID: "bot", Name: "Bot", Enabled: true, BotUserID: "111122223333444455"}}, c.Discord.Accounts),
 		cmp.Diff([]string{"2", "1"}, c.Discord.AllowFrom),
 		cmp.Diff([]time.Duration{time.Minute, 90 * time.Second, 168 * time.Hour, 1500 * time.Millisecond, time.Second, 5 * time.Millisecond}, []time.Duration{
 			c.Defaults.Timeout, c.Defaults.Continuation.CheckInterval, c.Defaults.Continuation.ZombieTaskTTL, c.Defaults.Continuation.IdleThreshold,

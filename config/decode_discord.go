@@ -64,7 +64,7 @@ func allowBots(f *fields) string {
 }
 
 // decodeAccounts reads the bots: the one with its token directly in channels.discord, and those of accounts.
-func (d *Discord) decodeAccounts(discord *fields) {
+func (d *Channel) decodeAccounts(discord *fields) {
 	own := decodeAccount(discord, DefaultAccount)
 	d.Enabled = own.Enabled
 	discord.named("accounts", func(id string, f *fields) {
@@ -75,14 +75,14 @@ func (d *Discord) decodeAccounts(discord *fields) {
 			"a2aRetry")
 		f.done()
 	})
-	slices.SortFunc(d.Accounts, func(a, b DiscordAccount) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Accounts, func(a, b Account) int { return cmp.Compare(a.ID, b.ID) })
 	if own.Token != "" || own.BotUserID != "" {
-		d.Accounts = append([]DiscordAccount{own}, d.Accounts...)
+		d.Accounts = append([]Account{own}, d.Accounts...)
 	}
 }
 
-func decodeAccount(f *fields, id string) DiscordAccount {
-	a := DiscordAccount{ID: id, Name: f.text("name", ""), Enabled: f.flag("enabled", true), Token: f.secret("token")}
+func decodeAccount(f *fields, id string) Account {
+	a := Account{ID: id, Name: f.text("name", ""), Enabled: f.flag("enabled", true), Token: f.secret("token")}
 	ofToken := botUserID(a.Token)
 	a.BotUserID = cmp.Or(f.id("botUserId"), ofToken)
 	if a.Token != "" && ofToken == "" {
@@ -114,7 +114,7 @@ func isSnowflake(s string) bool {
 	return len(s) >= shortest && len(s) <= longest && strings.Trim(s, "0123456789") == ""
 }
 
-func (d *Discord) decodeMentions(discord *fields) {
+func (d *Channel) decodeMentions(discord *fields) {
 	names := discord.within("mentions")
 	discord.schema.member("mentions").each("string")
 	if names.object == nil {

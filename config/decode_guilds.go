@@ -12,9 +12,9 @@ const (
 )
 
 // decodeGuilds reads the servers. One with a name instead of an id is ignored, since it is ambiguous.
-func (d *Discord) decodeGuilds(discord *fields) {
+func (d *Channel) decodeGuilds(discord *fields) {
 	discord.named("guilds", func(id string, f *fields) {
-		g := DiscordGuild{ID: id, Users: f.ids("users"), Roles: f.ids("roles"), Channels: f.channels("channels")}
+		g := Guild{ID: id, Users: f.ids("users"), Roles: f.ids("roles"), Channels: f.channels("channels")}
 		if required := f.flag("requireMention", false); f.object.get("requireMention") != nil {
 			g.RequireMention = &required
 		}
@@ -32,7 +32,7 @@ func (d *Discord) decodeGuilds(discord *fields) {
 			d.Guilds = append(d.Guilds, g)
 		}
 	})
-	slices.SortFunc(d.Guilds, func(a, b DiscordGuild) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Guilds, func(a, b Guild) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // channels reads a server's allowed channels: a list of ids, or an object of settings by id, of which allow and

@@ -30,7 +30,7 @@ func TestGuilds(t *testing.T) {
 		`warning value openclaw.json:10:41: channels.discord.guilds.lobby: this is not a server id: it has no effect (use the server's id, 17 to 20 digits: Copy Server ID in Discord's developer mode)`,
 	)
 	yes, no := true, false
-	want := []config.DiscordGuild{
+	want := []config.Guild{
 		{ID: "500000000000000001", Channels: []string{"100000000000000009"}, RequireMention: &no},
 		{ID: "500000000000000002", Users: []string{"600000000000000001", "*"}, Roles: []string{"700000000000000001"},
 			Channels: []string{"100000000000000001", "100000000000000002"}, RequireMention: &yes},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -9,15 +10,15 @@ import (
 // DefaultAccount is the id of the account configured directly in channels.discord.
 const DefaultAccount = "default"
 
-// Discord is channels.discord.
-type Discord struct {
+// Channel are the settings of one channel, such as channels.discord.
+type Channel struct {
 	Enabled bool
 
 	// Accounts are the bots: the default one first if it has a token, the others by id.
-	Accounts []DiscordAccount
+	Accounts []Account
 
-	DefaultAccount string         // used if no account is specified; "" is the first
-	Guilds         []DiscordGuild // by id; with GroupPolicy allowlist only these are allowed
+	DefaultAccount string  // used if no account is specified; "" is the first
+	Guilds         []Guild // by id; with GroupPolicy allowlist only these are allowed
 
 	AllowBots          string // no, yes or mentions: whether messages of other bots are answered
 	HistoryIncludeBots bool
@@ -27,15 +28,15 @@ type Discord struct {
 	DMPolicy           string // pairing, allowlist, open or disabled
 	AllowFrom          []string
 
-	// Mentions are names of Discord users, by user id, in addition to our bots.
+	// Mentions are names of users, by user id, in addition to our bots.
 	Mentions map[string]string
 
 	Collaboration Collaboration
 	Retry         ResponseRetry
 }
 
-// DiscordGuild are the settings of one server.
-type DiscordGuild struct {
+// Guild are the settings of one server.
+type Guild struct {
 	ID             string
 	Users          []string // users who may speak there, or Roles; everyone if both are empty
 	Roles          []string
@@ -43,11 +44,20 @@ type DiscordGuild struct {
 	RequireMention *bool    // instead of the setting for all servers; nil inherits it
 }
 
+// Channel returns the settings of a channel. A channel that cannot be configured has the defaults, and no accounts.
+func (c *Config) Channel(name string) *Channel {
+	if strings.EqualFold(name, coordination.Discord) || name == "" {
+		return &c.Discord
+	}
+	d := Default().Discord
+	return &d
+}
+
 // NoChannel is never a channel's id.
 const NoChannel = "-"
 
-// DiscordAccount is a bot.
-type DiscordAccount struct {
+// Account is a bot.
+type Account struct {
 	ID        string
 	Name      string
 	Enabled   bool

@@ -1,9 +1,10 @@
 package coordination
 
-// DiscordInbound is the data of the discord.inbound types: what a message is to one or several agents. It is decided once for all bots
+// DiscordInbound is the data of the discord.inbound types, for messages of all channels: what a message is to one or several agents. It is decided once for all bots
 // that see it. The event's time is when the message was sent.
 type DiscordInbound struct {
 	Context
+	Channel         string   `json:"channel,omitempty"` // absent: discord
 	MessageID       string   `json:"messageId"`
 	ChannelID       string   `json:"channelId"`
 	ThreadID        string   `json:"threadId,omitempty"`
@@ -58,10 +59,11 @@ type CollabMessage struct {
 	Message   string `json:"message"`            // names for ids, secrets masked; shortened where no agent handles it
 }
 
-// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown: the result of a delivery's step, in the
+// DiscordOutbound is the data of discord.sent, discord.send_failed and discord.delivery_unknown, for all channels: the result of a delivery's step, in the
 // stream of its work.
 type DiscordOutbound struct {
 	Context
+	Channel    string `json:"channel,omitempty"` // absent: discord
 	EffectID   string `json:"effectId,omitempty"`
 	ChannelID  string `json:"channelId"`
 	ThreadID   string `json:"threadId,omitempty"`
@@ -88,6 +90,7 @@ type DiscordOutbound struct {
 // IdentityBot is the data of the identity types.
 type IdentityBot struct {
 	Context
+	Channel   string `json:"channel,omitempty"` // absent: discord
 	AgentID   string `json:"agentId"`
 	AccountID string `json:"accountId"`
 	BotUserID string `json:"botUserId"`

@@ -38,13 +38,33 @@ func TaskStream(taskID string) string { return hashedStream("task/", taskID) }
 // PlanStream is the stream of a plan.
 func PlanStream(planID string) string { return hashedStream("plan/", planID) }
 
-// DiscordStream is the stream of a Discord message, beginning with the single decision about it.
-func DiscordStream(messageID string) string { return hashedStream("discord/", messageID) }
+// MessageStream is the stream of a message of a channel, beginning with the single decision about it: discord/<id>, or
+// telegram/<chat>:<message>.
+func MessageStream(messageID string) string {
+	if other := OtherChannel(messageID); other != "" {
+		return hashedStream(other+"/", strings.TrimPrefix(messageID, other+":"))
+	}
+	return hashedStream(Discord+"/", messageID)
+}
 
-// ThreadStream is the stream of a Discord thread or channel: participants and suspensions.
+// MessageOfStream is the id of a message as tables have it, by the name of its stream: the id itself, or a hash of an id
+// that cannot be in a stream name. It is not ok for streams of other families.
+func MessageOfStream(stream string) (id string, ok bool) {
+	family, rest, _ := strings.Cut(stream, "/")
+	c, known := ChannelNamed(family)
+	switch {
+	case !known || c.Name != family || rest == "":
+		return "", false
+	case c.Name == Discord:
+		return rest, true
+	}
+	return c.Name + ":" + rest, true
+}
+
+// ThreadStream is the stream of a thread or channel: participants and suspensions.
 func ThreadStream(threadID string) string { return hashedStream("thread/", threadID) }
 
-// CollabStream is the stream of an agent's request to another in Discord.
+// CollabStream is the stream of an agent's request to another in a thread.
 func CollabStream(collabID string) string { return hashedStream("collab/", collabID) }
 
 // SinkStream is the stream of a sink's progress through the log.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/health"
 )
@@ -36,9 +37,9 @@ type bot struct {
 
 	// Used by the folding goroutine only:
 	memory *memory
-	behind []missed // not fetched yet
-	fails  int      // consecutive failures
-	later  Timer    // nil: never postponed
+	behind []missed      // not fetched yet
+	fails  int           // consecutive failures
+	later  channel.Timer // nil: never postponed
 
 	seat seat
 
@@ -60,7 +61,7 @@ const (
 )
 
 // startBot starts connecting a bot. It ends with the context, or with stop.
-func startBot(ctx context.Context, all *Bots, a config.DiscordAccount, m *memory) *bot {
+func startBot(ctx context.Context, all *Bots, a config.Account, m *memory) *bot {
 	b := &bot{bots: all, account: a.ID, token: a.Token, log: all.o.Log.With("account", a.ID), done: make(chan struct{}),
 		queue: make(chan dispatch, maxQueue), accepted: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		application: make(chan string, 1), again: make(chan struct{}, 1), memory: m}
@@ -115,11 +116,11 @@ func (b *bot) live() {
 			failures = 0
 		}
 		failures++
-		wait := o.retries().After(failures)
+		wait := o.Retries().After(failures)
 		if err != nil {
 			wait = b.failed(troubleOf(b.account, err), wait)
 		}
-		if rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
+		if channel.Rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
 			break
 		}
 	}
@@ -289,7 +290,7 @@ func (b *bot) refused() bool {
 }
 
 // ask makes one request and classifies its outcome.
-func (b *bot) ask(ctx context.Context, deed, place string, r request) (answer, *Error) {
+func (b *bot) ask(ctx context.Context, deed, place string, r request) (answer, *channel.Error) {
 	limited, cancel := context.WithTimeout(ctx, b.bots.o.TimeLimit)
 	defer cancel()
 	a, err := b.wire.ask(limited, r)

@@ -3,134 +3,26 @@ package discord
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"maps"
-	"math/rand/v2"
-	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
-	"github.com/pronto-lab/openclawd/internal/backoff"
 )
-
-// Options of New. Zero means the default, if there is one.
-type Options struct {
-	// OnMessage receives every fact, one at a time. It blocks all others: it should store the fact and leave the rest
-	// to other goroutines. It may call the methods of Bots except Configure.
-	OnMessage func(Inbound)
-
-	// OnInteraction receives a use of a command, button or form, each once. It runs on its own goroutine and has three
-	// seconds for Bots.Answer. At most MaxInteractions run concurrently; further ones are answered with an excuse. Run
-	// returns after it has returned.
-	OnInteraction func(Interaction)
-
-	// Commands are the slash commands of every bot, registered globally. A connecting bot replaces Discord's list if
-	// it differs. None leaves Discord's list as it is.
-	Commands []Command
-
-	// OnStatus is called when a bot's state changes. It must not block or call Configure.
-	OnStatus func(health.Bot)
-
-	// Marks are the last known messages at the end of the last run: what was written after them is fetched when a bot
-	// connects. Without any for its account or for all, a bot starts with new messages.
-	Marks []Mark
-
-	Log       *slog.Logger
-	UserAgent string                            // of the program; default: openclawd
-	Transport http.RoundTripper                 // for requests; default: its own
-	Now       func() time.Time                  // default: time.Now
-	AfterFunc func(time.Duration, func()) Timer // default: time.AfterFunc
-	Jitter    func(time.Duration) time.Duration // replaces a delay before a reconnect; default: up to a quarter more
-	TimeLimit time.Duration                     // for one answer; default: collaborate.TimeLimit
-	Silence   time.Duration                     // after which a socket is considered dead; default: DefaultSilence
-	Least     time.Duration                     // first reconnect delay, doubled with each failure; default: DefaultLeast
-	Most      time.Duration                     // maximum reconnect delay; default: DefaultMost
-	Queue     int                               // how many posts may wait per channel; default: DefaultQueue
-}
-
-// Mark is the last message an account knows of a channel, thread or conversation.
-type Mark struct {
-	AccountID string // "": for all accounts that see it; not for conversations
-	GuildID   string // "" for conversations
-	ChannelID string
-	MessageID string
-}
-
-// Defaults of Options.
-const (
-	DefaultSilence = 100 * time.Second // Discord expects a heartbeat about every 41 s, and answers each
-	DefaultLeast   = time.Second
-	DefaultMost    = 5 * time.Minute
-	DefaultQueue   = 100
-)
-
-// Timer is returned by AfterFunc, like *time.Timer.
-type Timer interface{ Stop() bool }
-
-func (o *Options) retries() backoff.Backoff { return backoff.Backoff{First: o.Least, Most: o.Most} }
-
-func (o Options) withDefaults() Options {
-	if o.OnMessage == nil {
-		o.OnMessage = func(Inbound) {}
-	}
-	if o.OnInteraction == nil {
-		o.OnInteraction = func(Interaction) {}
-	}
-	if o.OnStatus == nil {
-		o.OnStatus = func(health.Bot) {}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Transport == nil {
-		o.Transport = newTransport()
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.AfterFunc == nil {
-		o.AfterFunc = func(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
-	}
-	if o.Jitter == nil {
-		o.Jitter = func(d time.Duration) time.Duration { return d + rand.N(d/4+1) }
-	}
-	o.UserAgent = cmp.Or(o.UserAgent, "openclawd")
-	o.TimeLimit = cmp.Or(o.TimeLimit, collaborate.TimeLimit)
-	o.Silence = cmp.Or(o.Silence, DefaultSilence)
-	o.Least = cmp.Or(o.Least, DefaultLeast)
-	o.Most = cmp.Or(o.Most, DefaultMost)
-	o.Queue = cmp.Or(o.Queue, DefaultQueue)
-	return o
-}
-
-// newTransport returns the HTTP transport that all bots share.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   5 * time.Second,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          64,
-		MaxIdleConnsPerHost:   32,
-		IdleConnTimeout:       90 * time.Second,
-		ExpectContinueTimeout: time.Second,
-	}
-}
 
 // Bots manages the bots of all accounts. Its methods are safe for concurrent use.
 type Bots struct {
-	o         Options
+	o         channel.Options
 	directory *directory
-	lanes     *lanes
-	inbound   chan Inbound
-	asked     *interactionTracker
-	registry  atomic.Pointer[Registry]
+	lanes     *channel.Lanes
+	inbound   chan channel.Inbound
+	asked     *channel.InteractionTracker
+	registry  atomic.Pointer[channel.Registry]
 	paces     atomic.Pointer[paces]
 
 	changing sync.Mutex // held by Configure, and by Run while starting and stopping
@@ -144,12 +36,17 @@ type Bots struct {
 }
 
 // paces are the configured rate limits.
-type paces struct{ messages, threads pace }
+type paces struct{ messages, threads channel.Pace }
+
+var _ channel.Channel = (*Bots)(nil)
+
+// Name implements channel.Connection.
+func (b *Bots) Name() string { return coordination.Discord }
 
 // New returns Bots without accounts. It does nothing before Configure and Run.
-func New(o Options) *Bots {
-	o = o.withDefaults()
-	b := &Bots{o: o, directory: newDirectory(), lanes: newLanes(o), inbound: make(chan Inbound), asked: newInteractionTracker(), config: config.Default(),
+func New(o channel.Options) *Bots {
+	o = o.WithDefaults()
+	b := &Bots{o: o, directory: newDirectory(), lanes: channel.NewLanes(coordination.Discord, o), inbound: make(chan channel.Inbound), asked: channel.NewInteractionTracker(), config: config.Default(),
 		bots: map[string]*bot{}, memories: map[string]*memory{}}
 	for _, m := range o.Marks {
 		if m.AccountID == "" && m.GuildID != "" {
@@ -181,7 +78,7 @@ func (b *Bots) Configure(c *config.Config) {
 // setConfig stores a configuration.
 func (b *Bots) setConfig(c *config.Config) {
 	rate := c.Discord.Collaboration.RateLimit
-	b.paces.Store(&paces{messages: pace{rate.MessagesPerSecond, time.Second}, threads: pace{rate.ThreadsPerMinute, time.Minute}})
+	b.paces.Store(&paces{messages: channel.Pace{Most: rate.MessagesPerSecond, Within: time.Second}, threads: channel.Pace{Most: rate.ThreadsPerMinute, Within: time.Minute}})
 	b.mu.Lock()
 	b.config = c
 	b.mu.Unlock()
@@ -191,7 +88,7 @@ func (b *Bots) setConfig(c *config.Config) {
 // apply starts and ends bots as configured. changing is held.
 func (b *Bots) apply() {
 	b.mu.Lock()
-	wanted := map[string]config.DiscordAccount{}
+	wanted := map[string]config.Account{}
 	if b.running != nil && b.config.Discord.Enabled {
 		for _, a := range b.config.Discord.Accounts {
 			if a.Enabled && a.Token != "" {
@@ -256,7 +153,7 @@ func (b *Bots) Run(ctx context.Context) error {
 	b.mu.Lock()
 	b.running = ctx
 	b.mu.Unlock()
-	b.asked.open()
+	b.asked.Open()
 	b.apply()
 	b.changing.Unlock()
 
@@ -274,12 +171,12 @@ func (b *Bots) Run(ctx context.Context) error {
 	b.running = nil
 	b.mu.Unlock()
 	b.apply()
-	b.asked.close()
+	b.asked.Close()
 	return nil
 }
 
 // Registry returns the current mapping of bots to agents.
-func (b *Bots) Registry() *Registry { return b.registry.Load() }
+func (b *Bots) Registry() *channel.Registry { return b.registry.Load() }
 
 // refresh rebuilds the registry.
 func (b *Bots) refresh() {
@@ -294,7 +191,7 @@ func (b *Bots) refresh() {
 			coming[id] = true
 		}
 	}
-	b.registry.Store(newRegistry(b.config, users, coming))
+	b.registry.Store(channel.RegistryOf(b.config, coordination.Discord, channel.Links{Users: users, Coming: coming}))
 }
 
 // Status returns the status of all configured accounts, by account id.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -157,8 +158,8 @@ func TestMarksOfTheLastRunAreUsed(t *testing.T) {
 	m.post(m.channel.ID, "unknown")
 	other := m.guild.AddChannel("other", discordtest.ChannelOptions{})
 	m.post(other.ID, "elsewhere")
-	b := discord.New(discord.Options{OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Transport: m.Transport(),
-		Marks: []discord.Mark{{AccountID: "ruda", GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: known}}})
+	b := discord.New(channel.Options{OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Transport: m.Transport(),
+		Marks: []channel.Mark{{AccountID: "ruda", GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: known}}})
 	m.Bots = b
 	m.start()
 	m.untilTold("ruda", "created unknown (missed)")
@@ -173,7 +174,7 @@ func TestMarksOfTheLastRunAreUsed(t *testing.T) {
 
 func TestSilentSocketsAreGivenUp(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t, func(s *discordtest.Options, o *discord.Options) {
+	m := newTeam(t, func(s *discordtest.Options, o *channel.Options) {
 		s.Heartbeat, o.Silence = time.Second, 1500*time.Millisecond // the library waits for five heartbeats
 	}).start()
 	m.ruda.MuteAcks(true)
@@ -206,7 +207,7 @@ func TestDiscordMayAskToReconnect(t *testing.T) {
 func TestRefusedTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
 	const wrong = "MTAwMDAwMDAwMDAwMDAwMDAw.GabcdE.wrong-wrong-wrong-wrong-wrong-00"
-	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.Most = time.Hour }) // only Configure lets it try again in time
+	m := newTeam(t, func(_ *discordtest.Options, o *channel.Options) { o.Most = time.Hour }) // only Configure lets it try again in time
 	right := m.settings.accounts[0].token
 	m.settings.accounts[0].token = wrong
 	m.run()
@@ -231,7 +232,7 @@ func TestRefusedTokensAreNotLogged(t *testing.T) {
 
 func TestTokensThatAreTakenBackAreTold(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.Most = time.Hour }).start()
+	m := newTeam(t, func(_ *discordtest.Options, o *channel.Options) { o.Most = time.Hour }).start()
 	m.connected(m.ruda)
 	m.ruda.RefuseAsUnknown()
 	if s := m.untilState("ruda", health.BotFailed); s.Class != discord.ClassToken {

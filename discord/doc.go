@@ -1,14 +1,14 @@
 // Package discord runs the bots: one per account of channels.discord, connected while Bots.Run runs.
 //
-// Messages arrive through Options.OnMessage as facts, one at a time: each message once per bot that receives it, in
-// that bot's order. Commands, buttons and forms arrive through Options.OnInteraction, independently of messages,
+// Messages arrive through channel.Options.OnMessage as facts, one at a time: each message once per bot that receives it, in
+// that bot's order. Commands, buttons and forms arrive through channel.Options.OnInteraction, independently of messages,
 // because they have to be answered within three seconds. Agents' posts are sent by Send, StartThread and the like,
 // answers to interactions by Answer, Amend and Add. No decisions are made here: coordination/route decides who handles
 // a message, coordination/collaborate where something is posted, and callers how to react to failures.
 //
 // It guarantees:
 //   - a token is sent only to Discord: no error, status or log line contains it;
-//   - a request is made once. A failure is an *Error whose class says whether the request may have been executed nevertheless. A message sent again with its nonce within some minutes is one message;
+//   - a request is made once. A failure is a *channel.Error whose class says whether the request may have been executed nevertheless. A message sent again with its nonce within some minutes is one message;
 //   - only the users named by a Post are notified, whatever its text contains;
 //   - posts in one channel are sent in order, no faster than configured;
 //   - a lost connection is restored. If Discord has forgotten the session, missed messages are fetched from the channels, within bounds, before newer ones of the bot are delivered;

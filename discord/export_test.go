@@ -4,17 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
 
 // Waiting is how many posts wait for their turn in a channel.
 func Waiting(b *Bots, channel string) int {
-	b.lanes.mu.Lock()
-	defer b.lanes.mu.Unlock()
-	own := b.lanes.lanes[messageLane(channel)]
-	if own == nil {
-		return 0
-	}
-	return len(own.queue)
+	return b.lanes.Waiting(messageLane(channel))
 }
 
 // ThreadEdit changes a thread; nil fields stay unchanged.
@@ -24,18 +20,18 @@ type ThreadEdit struct {
 	Locked   *bool   `json:"locked,omitempty"`
 }
 
-// EditThread changes a thread. The error is an *Error.
-func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadEdit) (Thread, error) {
+// EditThread changes a thread. The error is a *channel.Error.
+func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadEdit) (channel.Thread, error) {
 	const deed = "edit a thread"
 	a, err := b.atOnce(ctx, deed, account, thread, request{method: http.MethodPatch, path: "/channels/" + thread, body: e})
 	if err != nil {
-		return Thread{}, err
+		return channel.Thread{}, err
 	}
 	return b.threadIn(deed, account, a)
 }
 
-// Reaction adds a reaction to a message: a Unicode emoji, or "name:id". Repeating it has no effect. The error is an
-// *Error.
+// Reaction adds a reaction to a message: a Unicode emoji, or "name:id". Repeating it has no effect. The error is a
+// *channel.Error.
 func (b *Bots) Reaction(ctx context.Context, account, channel, message, emoji string) error {
 	const deed = "add a reaction"
 	if err := invalidID(deed, account, message); err != nil {

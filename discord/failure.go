@@ -11,53 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
-
-// Error is a failed request, or one whose outcome is unknown.
-type Error struct {
-	Deed      string // the action: post a message
-	AccountID string
-	PlaceID   string // channel, thread or guild; may be ""
-	Failure   collaborate.Failure
-	Class     collaborate.Class
-	Local     bool // refused locally, in Discord's terms; nothing was sent
-	Hint      string
-
-	said string // by Discord
-	err  error
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s as %s", e.Deed, e.AccountID)
-	if e.PlaceID != "" {
-		fmt.Fprintf(&b, " in %s", e.PlaceID)
-	}
-	fmt.Fprintf(&b, ": %s", e.Class)
-	if e.Failure.Status != 0 && !e.Local {
-		fmt.Fprintf(&b, " (HTTP %d, code %d)", e.Failure.Status, e.Failure.Code)
-	}
-	if e.said != "" {
-		b.WriteString(": " + e.said)
-	} else if e.err != nil {
-		b.WriteString(": " + e.err.Error())
-	}
-	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
-	}
-	return coordination.Mask(b.String())
-}
-
-// Unwrap returns the underlying error: the network's, or the context's.
-func (e *Error) Unwrap() error { return e.err }
-
-// ErrNoBot is the error for an account that is not configured, has no token, or is disabled.
-var ErrNoBot = errors.New("no such bot")
-
-// ErrFull is the error for a full queue.
-var ErrFull = errors.New("too many requests are waiting already")
 
 // maxSaid is how many characters of Discord's text an error keeps.
 const maxSaid = 300
@@ -69,27 +26,27 @@ type refusal struct {
 	Errors     json.RawMessage `json:"errors"`
 }
 
-func failed(ctx context.Context, deed, account, place string, a answer, err error) *Error {
-	e := &Error{Deed: deed, AccountID: account, PlaceID: place, err: err}
+func failed(ctx context.Context, deed, account, place string, a answer, err error) *channel.Error {
+	e := &channel.Error{Deed: deed, AccountID: account, PlaceID: place, Err: err}
 	switch {
 	case err != nil:
 		var timeout interface{ Timeout() bool }
 		e.Failure.Unsent = !a.sent
 		e.Failure.TimedOut = ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout())
 		if ctx.Err() != nil {
-			e.err = ctx.Err()
+			e.Err = ctx.Err()
 		}
 	case a.status >= 200 && a.status < 300:
 		return nil
 	default:
 		var said refusal
 		if json.Unmarshal(a.body, &said) == nil {
-			e.Failure.Code, e.said = said.Code, said.Message
+			e.Failure.Code, e.Said = said.Code, said.Message
 			if len(said.Errors) > 0 {
-				e.said += " " + string(said.Errors)
+				e.Said += " " + string(said.Errors)
 			}
 		}
-		e.said = coordination.Head(strings.ToValidUTF8(e.said, ""), maxSaid)
+		e.Said = coordination.Head(strings.ToValidUTF8(e.Said, ""), maxSaid)
 		e.Failure.Status = a.status
 		if a.status == http.StatusTooManyRequests {
 			e.Failure.RetryAfter = retryAfter(a.header, said.RetryAfter)
@@ -109,6 +66,29 @@ func retryAfter(h http.Header, said float64) time.Duration {
 		said, _ = strconv.ParseFloat(h.Get("Retry-After"), 64)
 	}
 	return seconds(said)
+}
+
+// applyRateLimit applies the rate-limit headers of an answer.
+func (b *Bots) applyRateLimit(lane, account string, a answer) {
+	wait := time.Duration(0)
+	switch {
+	case a.status == http.StatusTooManyRequests:
+		wait = retryAfter(a.header, header(a.header, "X-RateLimit-Reset-After"))
+	case a.header.Get("X-RateLimit-Remaining") == "0":
+		wait = seconds(header(a.header, "X-RateLimit-Reset-After"))
+	}
+	if a.header.Get("X-RateLimit-Global") != "" {
+		lane = ""
+	}
+	b.lanes.Hold(lane, account, wait)
+}
+
+func header(h http.Header, name string) float64 {
+	n, err := strconv.ParseFloat(h.Get(name), 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // seconds converts a duration from Discord; unreasonable values become an hour.
@@ -141,10 +121,4 @@ func hintOf(c collaborate.Class, account string, code int) string {
 		return "check that this machine can reach discord.com"
 	}
 	return ""
-}
-
-// local is a refusal before anything is sent.
-func local(deed, account, place string, status int, err error, hint string) *Error {
-	f := collaborate.Failure{Status: status}
-	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Hint: hint, err: err}
 }

@@ -11,27 +11,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
-
-// Lookup describes what to search for after a request with unknown outcome.
-type Lookup struct {
-	AccountID string
-	ChannelID string
-	Nonce     string // messages only
-	Content   string // messages only, used if Discord no longer returns the nonce
-	Name      string // threads only
-	Since     int64  // ms since 1970: time of the first request
-
-	// Other reports whether a candidate is known to be something else; nil: never.
-	Other func(id string) (bool, error)
-}
-
-func (l *Lookup) isOther(id string) (bool, error) {
-	if l.Other == nil {
-		return false, nil
-	}
-	return l.Other(id)
-}
 
 const (
 	clockSkew     = 60 * 1000        // maximum clock difference between Discord and this machine, in ms
@@ -52,9 +34,9 @@ const (
 
 // FindMessage searches for a message of the bot among the thousand after the time of the request. Because clocks
 // differ, a slightly earlier candidate counts if there is no other. Not found means that it does not exist. If that
-// cannot be determined, because the bot may not read or there are more messages, it returns an error: an *Error, or
+// cannot be determined, because the bot may not read or there are more messages, it returns an error: a *channel.Error, or
 // that of Other.
-func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool, err error) {
+func (b *Bots) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Posted, found bool, err error) {
 	const deed = "search for a message"
 	own, _ := b.Registry().Account(l.AccountID)
 	from := firstAt(l.Since - clockSkew)
@@ -69,14 +51,14 @@ func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool,
 		for i := range page {
 			m := &page[i]
 			after = max(after, snowflake(m.ID))
-			if m.Author == nil || m.Author.ID != own.UserID || m.WebhookID != "" || !l.means(m) {
+			if m.Author == nil || m.Author.ID != own.UserID || m.WebhookID != "" || !means(&l, m) {
 				continue
 			}
-			switch other, err := l.isOther(m.ID); {
+			switch other, err := l.Excludes(m.ID); {
 			case err != nil:
 				return p, false, err
 			case !other:
-				p, found = Posted{ID: m.ID, ChannelID: l.ChannelID, At: madeAt(snowflake(m.ID))}, true
+				p, found = channel.Posted{ID: m.ID, ChannelID: l.ChannelID, At: madeAt(snowflake(m.ID))}, true
 			}
 			if found && p.At >= l.Since {
 				return p, true, nil
@@ -89,17 +71,17 @@ func (b *Bots) FindMessage(ctx context.Context, l Lookup) (p Posted, found bool,
 	if found {
 		return p, true, nil
 	}
-	return p, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
+	return p, false, channel.Local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
 }
 
 // means reports whether a message of the bot may be the one searched for.
-func (l *Lookup) means(m *messageShape) bool {
+func means(l *channel.Lookup, m *messageShape) bool {
 	nonce := m.nonce()
 	return nonce != "" && nonce == l.Nonce || nonce == "" && strings.TrimSpace(m.Content) == strings.TrimSpace(l.Content)
 }
 
 // after returns the first hundred messages after an id, oldest first.
-func (b *Bots) after(ctx context.Context, deed string, l *Lookup, id uint64) (page []messageShape, err error) {
+func (b *Bots) after(ctx context.Context, deed string, l *channel.Lookup, id uint64) (page []messageShape, err error) {
 	path := fmt.Sprintf("/channels/%s/messages?limit=%d&after=%d", l.ChannelID, missedPage, id)
 	a, err := b.atOnce(ctx, deed, l.AccountID, l.ChannelID, request{method: http.MethodGet, path: path})
 	if err != nil {
@@ -114,21 +96,21 @@ func (b *Bots) after(ctx context.Context, deed string, l *Lookup, id uint64) (pa
 
 // surely verifies an empty result of after: Discord silently hides messages the bot may not read. The channel's last
 // message id, which is always visible, tells the difference.
-func (b *Bots) surely(ctx context.Context, deed string, l *Lookup, id uint64) ([]messageShape, error) {
+func (b *Bots) surely(ctx context.Context, deed string, l *channel.Lookup, id uint64) ([]messageShape, error) {
 	c, err := b.channel(ctx, deed, l.AccountID, l.ChannelID)
 	if err != nil || snowflake(c.LastMessageID) <= id {
 		return nil, err
 	}
 	page, err := b.after(ctx, deed, l, id) // it may have arrived meanwhile
 	if err == nil && len(page) == 0 {
-		err = local(deed, l.AccountID, l.ChannelID, http.StatusForbidden, errHidden, historyHint)
+		err = channel.Local(deed, l.AccountID, l.ChannelID, http.StatusForbidden, errHidden, historyHint)
 	}
 	return page, err
 }
 
 // FindThread searches for a thread that the bot has started under a name, archived or not. Not found means that it
-// does not exist. If that cannot be determined it returns an error: an *Error, or that of Other.
-func (b *Bots) FindThread(ctx context.Context, l Lookup) (t Thread, found bool, err error) {
+// does not exist. If that cannot be determined it returns an error: a *channel.Error, or that of Other.
+func (b *Bots) FindThread(ctx context.Context, l channel.Lookup) (t channel.Thread, found bool, err error) {
 	const deed = "search for a thread"
 	c, err := b.channel(ctx, deed, l.AccountID, l.ChannelID)
 	if err != nil {
@@ -153,10 +135,10 @@ func (b *Bots) FindThread(ctx context.Context, l Lookup) (t Thread, found bool, 
 		}
 		path = archived + "&before=" + url.QueryEscape(last.UTC().Format(time.RFC3339Nano))
 	}
-	return t, false, local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
+	return t, false, channel.Local(deed, l.AccountID, l.ChannelID, http.StatusBadRequest, errDeep, deepHint)
 }
 
-func (b *Bots) threads(ctx context.Context, deed string, l *Lookup, path string) (page threadsShape, err error) {
+func (b *Bots) threads(ctx context.Context, deed string, l *channel.Lookup, path string) (page threadsShape, err error) {
 	a, err := b.atOnce(ctx, deed, l.AccountID, l.ChannelID, request{method: http.MethodGet, path: path})
 	if err != nil {
 		return page, err
@@ -168,7 +150,7 @@ func (b *Bots) threads(ctx context.Context, deed string, l *Lookup, path string)
 }
 
 // among returns the thread searched for, if it is one of these.
-func (b *Bots) among(l *Lookup, threads []channelShape) (t Thread, found bool, err error) {
+func (b *Bots) among(l *channel.Lookup, threads []channelShape) (t channel.Thread, found bool, err error) {
 	own, _ := b.Registry().Account(l.AccountID)
 	from := firstAt(l.Since - clockSkew)
 	for i := range threads {
@@ -176,7 +158,7 @@ func (b *Bots) among(l *Lookup, threads []channelShape) (t Thread, found bool, e
 		if c.ParentID != l.ChannelID || c.OwnerID != own.UserID || c.Name != strings.TrimSpace(l.Name) || snowflake(c.ID) < from {
 			continue
 		}
-		switch other, err := l.isOther(c.ID); {
+		switch other, err := l.Excludes(c.ID); {
 		case err != nil:
 			return t, false, err
 		case !other:

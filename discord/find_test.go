@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
-	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
 // look is a Lookup of what ruda says, or starts, in the channel.
-func (m *team) look(what string, since int64) discord.Lookup {
-	return discord.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "of-nothing", Content: what, Name: what, Since: since}
+func (m *team) look(what string, since int64) channel.Lookup {
+	return channel.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "of-nothing", Content: what, Name: what, Since: since}
 }
 
 func TestMessagesAreFoundByWhatTheySay(t *testing.T) {
@@ -36,7 +36,7 @@ func TestMessagesAreFoundByWhatTheySay(t *testing.T) {
 	}
 	elsewhere := m.look("yes", asked)
 	elsewhere.AccountID = "eden"
-	for what, l := range map[string]discord.Lookup{
+	for what, l := range map[string]channel.Lookup{
 		"another text":    m.look("no", asked),
 		"another account": elsewhere,
 		"another time":    m.look("yes", asked+time.Hour.Milliseconds()),
@@ -85,7 +85,7 @@ func TestMessagesAreLookedForBehindOthers(t *testing.T) {
 // wantBlind fails unless looking has failed.
 func (m *team) wantBlind(why string, found bool, err error, class collaborate.Class) {
 	m.t.Helper()
-	var refused *discord.Error
+	var refused *channel.Error
 	if found || !errors.As(err, &refused) || refused.Class != class || refused.Hint == "" {
 		m.t.Errorf("%s: it is found %t (%v), want an error of class %s with a hint", why, found, err, class)
 	}
@@ -120,14 +120,14 @@ func TestWhatCannotBeSeenIsNotMissing(t *testing.T) {
 func TestThreadsAreFoundInTheArchiveToo(t *testing.T) {
 	t.Parallel()
 	clock := &hand{at: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	m := newTeam(t, func(s *discordtest.Options, o *discord.Options) { s.Now, o.Now = clock.now, clock.now }).start()
+	m := newTeam(t, func(s *discordtest.Options, o *channel.Options) { s.Now, o.Now = clock.now, clock.now }).start()
 	asked := clock.now().UnixMilli()
 	m.guild.Grant(m.bora.ID, discordtest.ManageThreads)
-	wanted, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: "plan"})
+	wanted, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: "plan"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	find := func(why string, l discord.Lookup, want string) {
+	find := func(why string, l channel.Lookup, want string) {
 		t.Helper()
 		if got, is, err := m.FindThread(m.ctx, l); is != (want != "") || err != nil || got.ID != want {
 			t.Errorf("%s: %q is found %t (%v), want %q", why, got.ID, is, err, want)

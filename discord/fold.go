@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
 )
@@ -89,11 +90,11 @@ func (b *bot) handle(d dispatch) {
 		}
 	case "MESSAGE_CREATE":
 		if m, ok := shape[messageShape](b, d); ok && !b.isPostponed(m.ChannelID) {
-			b.message(Created, &m, false)
+			b.message(channel.Created, &m, false)
 		}
 	case "MESSAGE_UPDATE":
 		if m, ok := shape[messageShape](b, d); ok && m.Edited != nil { // without: a preview or a thread was added
-			b.message(Edited, &m, false)
+			b.message(channel.Edited, &m, false)
 		}
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		if gone, ok := shape[deletedShape](b, d); ok {
@@ -141,12 +142,12 @@ func (b *bot) handleThreadMembers(t *threadMembersShape) {
 }
 
 // message delivers a message that was written or edited.
-func (b *bot) message(kind Kind, m *messageShape, late bool) {
+func (b *bot) message(kind channel.Kind, m *messageShape, late bool) {
 	if m.Author == nil || !m.written() {
 		return
 	}
 	id, edited := snowflake(m.ID), int64(0)
-	if kind == Edited {
+	if kind == channel.Edited {
 		edited = m.Edited.UnixMilli()
 	}
 	if id == 0 || b.memory.seen[fact{id, edited}] {
@@ -164,11 +165,11 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 	if b.illegible(&f) && b.bots.reads(&f) {
 		return // delivered by a bot that may read it
 	}
-	if !b.deliver(Inbound{Kind: kind, Missed: late, Message: f}) {
+	if !b.deliver(channel.Inbound{Kind: kind, Missed: late, Message: f}) {
 		return
 	}
 	b.memory.recordDelivered(fact{id, edited})
-	if kind == Created {
+	if kind == channel.Created {
 		b.memory.recordMessage(f.GuildID, f.ChannelID, id)
 		b.bots.recordMessage(f.GuildID, f.ChannelID, id)
 	}
@@ -178,7 +179,7 @@ func (b *bot) message(kind Kind, m *messageShape, late bool) {
 }
 
 // illegible reports whether Discord may have hidden a message's content, because the bot lacks the intent.
-func (b *bot) illegible(f *Message) bool {
+func (b *bot) illegible(f *channel.Message) bool {
 	return f.GuildID != "" && f.Content == "" && len(f.Attachments) == 0 && b.current().Missing != ""
 }
 
@@ -192,16 +193,16 @@ func (b *bot) deleted(gone *deletedShape) {
 		if b.memory.seen[once] {
 			continue
 		}
-		f := Message{ID: id, ChannelID: gone.ChannelID, GuildID: gone.GuildID, At: madeAt(snowflake(id))}
+		f := channel.Message{ID: id, ChannelID: gone.ChannelID, GuildID: gone.GuildID, At: madeAt(snowflake(id))}
 		b.locate(&f)
-		if b.deliver(Inbound{Kind: Deleted, Message: f}) {
+		if b.deliver(channel.Inbound{Kind: channel.Deleted, Message: f}) {
 			b.memory.recordDelivered(once)
 		}
 	}
 }
 
 // deliver delivers a fact; false if the bot ends before it is accepted.
-func (b *bot) deliver(in Inbound) bool {
+func (b *bot) deliver(in channel.Inbound) bool {
 	in.AccountID, in.BotID = b.account, b.current().UserID
 	select {
 	case b.bots.inbound <- in:
@@ -213,7 +214,7 @@ func (b *bot) deliver(in Inbound) bool {
 
 // locate determines whether a message is in a thread, and its parent. An unknown place, e.g. a thread that was
 // archived when the bot connected, is requested from Discord.
-func (b *bot) locate(f *Message) {
+func (b *bot) locate(f *channel.Message) {
 	if f.GuildID == "" {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
@@ -37,10 +37,10 @@ func TestEachMessageIsDeliveredOnce(t *testing.T) {
 	}
 
 	said := m.fact("eden", want[0])
-	wantFact := discord.Inbound{Kind: discord.Created, AccountID: "eden", BotID: m.eden.ID, Message: discord.Message{
+	wantFact := channel.Inbound{Kind: channel.Created, AccountID: "eden", BotID: m.eden.ID, Message: channel.Message{
 		ID: first.ID, ChannelID: m.channel.ID, GuildID: m.guild.ID, Content: first.Content, At: said.Message.At, MentionRoles: []string{},
-		Author:   discord.Author{User: discord.User{ID: m.bora.ID, Name: "bora"}, Roles: []string{}},
-		Mentions: []discord.User{{ID: m.ruda.ID, Name: "ruda", Bot: true}},
+		Author:   channel.Author{User: channel.User{ID: m.bora.ID, Name: "bora"}, Roles: []string{}},
+		Mentions: []channel.User{{ID: m.ruda.ID, Name: "ruda", Bot: true}},
 	}}
 	if diff := cmp.Diff(wantFact, said); diff != "" {
 		t.Errorf("the message as eden is told (-want +got):\n%s", diff)
@@ -59,7 +59,7 @@ func TestEachMessageIsDeliveredOnce(t *testing.T) {
 func TestOursAreKnownAsOurs(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
-	if _, err := m.Send(m.ctx, discord.Post{AccountID: "RUDA", ChannelID: m.channel.ID, Content: "hi", Nonce: "1"}); err != nil {
+	if _, err := m.Send(m.ctx, channel.Post{AccountID: "RUDA", ChannelID: m.channel.ID, Content: "hi", Nonce: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"ruda", "eden"} {
@@ -72,9 +72,9 @@ func TestOursAreKnownAsOurs(t *testing.T) {
 
 func TestFactsAreWhatIsDecidedAbout(t *testing.T) {
 	t.Parallel()
-	in := discord.Inbound{AccountID: "ruda", Message: discord.Message{ID: "9", ChannelID: "7", ParentID: "5", ThreadName: "plans", GuildID: "1", Content: "hi", At: 3,
-		Author:   discord.Author{User: discord.User{ID: "2", Name: "bora"}, Roles: []string{"8"}},
-		Mentions: []discord.User{{ID: "4", Name: "eden"}}, Attachments: []discord.Attachment{{Name: "a"}}}}
+	in := channel.Inbound{AccountID: "ruda", Message: channel.Message{ID: "9", ChannelID: "7", ParentID: "5", ThreadName: "plans", GuildID: "1", Content: "hi", At: 3,
+		Author:   channel.Author{User: channel.User{ID: "2", Name: "bora"}, Roles: []string{"8"}},
+		Mentions: []channel.User{{ID: "4", Name: "eden"}}, Attachments: []channel.Attachment{{Name: "a"}}}}
 	want := route.Message{ID: "9", GuildID: "1", ChannelID: "5", ThreadID: "7", ThreadName: "plans", Author: route.Author{ID: "2", Name: "bora", Roles: []string{"8"}},
 		Text: "hi", Names: map[string]string{"4": "eden"}, Attachments: 1, At: 3}
 	if diff := cmp.Diff(want, in.Route()); diff != "" {

@@ -9,65 +9,11 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
-
-// Kinds of interactions.
-const (
-	KindCommand = "command"
-	KindButton  = "button"
-	KindForm    = "form"
-)
-
-// Interaction is a use of a command, button or form.
-type Interaction struct {
-	ID            string
-	ApplicationID string
-	Token         config.Secret // token for answers, valid for 15 minutes
-	Kind          string        // KindCommand, KindButton or KindForm
-	AccountID     string
-	AgentID       string // of the bot; "" if it belongs to none
-	GuildID       string // "" in direct messages
-	ChannelID     string // for a thread, its own
-	ParentID      string // a thread's parent channel
-	Group         bool   // a conversation of more than two
-	MessageID     string // message of a button, or of the form it has opened
-	Text          string // likewise: the message's text
-	User          User
-	Roles         []string
-	Name          string            // a command's name; a button's or form's id
-	Values        map[string]string // a command's options; a form's fields
-	At            int64             // ms since 1970
-}
-
-// InteractionAnswer is an answer to an interaction. It notifies no one.
-type InteractionAnswer struct {
-	Text    string // at most collaborate.MaxMessage characters
-	Private bool   // visible only to the requester
-	Update  bool   // Text replaces the message MessageID, without buttons
-	Form    *Form  // a form instead of a text; not in answer to a form
-
-	// Later only acknowledges the interaction. A text has to follow within 15 minutes: with Update by Amend or Add,
-	// else by Amend.
-	Later bool
-}
-
-// Form asks for one required text.
-type Form struct {
-	ID    string // at most 100 characters, like Field
-	Title string // at most 45 characters, like Label
-	Field string
-	Label string
-	Max   int // characters
-}
-
-// Command is a slash command.
-type Command struct {
-	Name        string // lower-case
-	Description string // 1 to 100 characters
-}
 
 // Types of first answers in Discord's API.
 const (
@@ -125,8 +71,8 @@ const (
 	styleParagraph     = 2
 )
 
-// Answer sends the first answer to an interaction, within three seconds and only once. The error is an *Error.
-func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) error {
+// Answer sends the first answer to an interaction, within three seconds and only once. The error is a *channel.Error.
+func (b *Bots) Answer(ctx context.Context, i channel.Interaction, a channel.InteractionAnswer) error {
 	const deed = "answer an interaction"
 	flags := 0
 	if a.Private {
@@ -135,13 +81,13 @@ func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) e
 	var form answerShape
 	switch {
 	case a.Form != nil:
-		form = answerShape{answerForm, a.Form.shape()}
+		form = answerShape{answerForm, formOf(a.Form)}
 	case a.Later && a.Update:
 		form = answerShape{Type: answerLaterUpdate}
 	case a.Later:
 		form = answerShape{answerLater, laterShape{flags}}
 	default:
-		word, err := a.word(deed, &i)
+		word, err := wordOf(deed, &i, &a)
 		if err != nil {
 			return err
 		}
@@ -153,10 +99,10 @@ func (b *Bots) Answer(ctx context.Context, i Interaction, a InteractionAnswer) e
 	return b.interact(ctx, deed, &i, http.MethodPost, "/interactions/"+i.ID+"/"+i.Token.Reveal()+"/callback", form)
 }
 
-// Amend replaces the first answer, or the message of Update. The error is an *Error.
-func (b *Bots) Amend(ctx context.Context, i Interaction, a InteractionAnswer) error {
+// Amend replaces the first answer, or the message of Update. The error is a *channel.Error.
+func (b *Bots) Amend(ctx context.Context, i channel.Interaction, a channel.InteractionAnswer) error {
 	const deed = "amend an answer"
-	word, err := a.word(deed, &i)
+	word, err := wordOf(deed, &i, &a)
 	if err != nil {
 		return err
 	}
@@ -164,26 +110,26 @@ func (b *Bots) Amend(ctx context.Context, i Interaction, a InteractionAnswer) er
 	return b.interact(ctx, deed, &i, http.MethodPatch, "/webhooks/"+i.ApplicationID+"/"+i.Token.Reveal()+"/messages/@original", word)
 }
 
-// Add adds a message after the first answer. The error is an *Error.
-func (b *Bots) Add(ctx context.Context, i Interaction, a InteractionAnswer) error {
+// Add adds a message after the first answer. The error is a *channel.Error.
+func (b *Bots) Add(ctx context.Context, i channel.Interaction, a channel.InteractionAnswer) error {
 	const deed = "add to an answer"
-	word, err := a.word(deed, &i)
+	word, err := wordOf(deed, &i, &a)
 	if err != nil {
 		return err
 	}
 	return b.interact(ctx, deed, &i, http.MethodPost, "/webhooks/"+i.ApplicationID+"/"+i.Token.Reveal(), word)
 }
 
-func (b *Bots) interact(ctx context.Context, deed string, i *Interaction, method, path string, body any) error {
+func (b *Bots) interact(ctx context.Context, deed string, i *channel.Interaction, method, path string, body any) error {
 	if err := invalidID(deed, i.AccountID, i.ID, i.ApplicationID); err != nil {
 		return err
 	}
 	if !plainToken(i.Token.Reveal()) {
-		return local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("the interaction has no token"), "answer an interaction received by OnInteraction")
+		return channel.Local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("the interaction has no token"), "answer an interaction received by OnInteraction")
 	}
 	own := b.bot(i.AccountID)
 	if own == nil {
-		return noBot(deed, i.AccountID, i.ChannelID)
+		return channel.NoBot(coordination.Discord, deed, i.AccountID, i.ChannelID)
 	}
 	if _, refused := own.ask(ctx, deed, i.ChannelID, request{method: method, path: path, body: body, secret: true}); refused != nil {
 		return refused
@@ -201,8 +147,8 @@ func plainToken(token string) bool {
 	return token != ""
 }
 
-// word validates a text for Discord.
-func (a *InteractionAnswer) word(deed string, i *Interaction) (wordShape, error) {
+// wordOf validates a text for Discord.
+func wordOf(deed string, i *channel.Interaction, a *channel.InteractionAnswer) (wordShape, error) {
 	w := wordShape{Content: a.Text, AllowedMentions: onlyUsers(nil)}
 	if a.Private {
 		w.Flags = flagPrivate
@@ -213,14 +159,14 @@ func (a *InteractionAnswer) word(deed string, i *Interaction) (wordShape, error)
 	n := utf8.RuneCountInString(a.Text)
 	switch {
 	case coordination.TrimJS(a.Text) == "":
-		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("text is empty"), "say something")
+		return w, channel.Local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, errors.New("text is empty"), "say something")
 	case n > collaborate.MaxMessage:
-		return w, local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, fmt.Errorf("text has %d characters, Discord allows %d", n, collaborate.MaxMessage), "say less")
+		return w, channel.Local(deed, i.AccountID, i.ChannelID, http.StatusBadRequest, fmt.Errorf("text has %d characters, Discord allows %d", n, collaborate.MaxMessage), "say less")
 	}
 	return w, nil
 }
 
-func (f *Form) shape() formShape {
+func formOf(f *channel.Form) formShape {
 	field := fieldShape{Type: componentTextInput, ID: f.Field, Style: styleParagraph, Label: f.Label, Min: 1, Max: f.Max, Required: true}
 	return formShape{ID: f.ID, Title: f.Title, Rows: []rowShape{{Type: componentRow, Parts: []fieldShape{field}}}}
 }
@@ -268,17 +214,17 @@ const (
 )
 
 // interaction converts Discord's interaction; false for other kinds and without a user.
-func (s *interactionShape) interaction() (Interaction, bool) {
-	i := Interaction{ID: s.ID, ApplicationID: s.ApplicationID, Token: config.Secret(s.Token), GuildID: s.GuildID, ChannelID: s.ChannelID,
+func (s *interactionShape) interaction() (channel.Interaction, bool) {
+	i := channel.Interaction{ID: s.ID, ApplicationID: s.ApplicationID, Token: config.Secret(s.Token), GuildID: s.GuildID, ChannelID: s.ChannelID,
 		Values: map[string]string{}, At: madeAt(snowflake(s.ID))}
 	switch {
 	case s.Type == interactionCommand && s.Data.Type == commandSlash:
-		i.Kind, i.Name = KindCommand, s.Data.Name
+		i.Kind, i.Name = channel.KindCommand, s.Data.Name
 		fillOptions(i.Values, s.Data.Options)
 	case s.Type == interactionComponent:
-		i.Kind, i.Name = KindButton, s.Data.CustomID
+		i.Kind, i.Name = channel.KindButton, s.Data.CustomID
 	case s.Type == interactionForm:
-		i.Kind, i.Name = KindForm, s.Data.CustomID
+		i.Kind, i.Name = channel.KindForm, s.Data.CustomID
 		fillFields(i.Values, s.Data.Components)
 	}
 	user := s.User
@@ -286,7 +232,7 @@ func (s *interactionShape) interaction() (Interaction, bool) {
 		i.Roles, user = s.Member.Roles, cmp.Or(s.Member.User, user)
 	}
 	if user != nil {
-		i.User = User{ID: user.ID, Name: user.name(), Bot: user.Bot}
+		i.User = channel.User{ID: user.ID, Name: user.name(), Bot: user.Bot}
 	}
 	if c := s.Channel; c != nil {
 		i.Group = c.Type == typeGroup

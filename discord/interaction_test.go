@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
@@ -31,18 +32,18 @@ const (
 // clerk is what OnInteraction is in tests.
 type clerk struct {
 	mu   sync.Mutex
-	all  []discord.Interaction
+	all  []channel.Interaction
 	bots *discord.Bots
 	team *team
 }
 
 // newClerks makes a team whose interactions are kept, and given to do.
-func newClerks(t *testing.T, do func(*clerk, discord.Interaction), how ...func(*discordtest.Options, *discord.Options)) (*team, *clerk) {
+func newClerks(t *testing.T, do func(*clerk, channel.Interaction), how ...func(*discordtest.Options, *channel.Options)) (*team, *clerk) {
 	t.Helper()
 	c := &clerk{}
-	m := newTeam(t, append(how, func(_ *discordtest.Options, o *discord.Options) {
-		o.Commands = []discord.Command{{Name: "status", Description: "How it stands"}, {Name: "new", Description: "Begin again"}}
-		o.OnInteraction = func(i discord.Interaction) {
+	m := newTeam(t, append(how, func(_ *discordtest.Options, o *channel.Options) {
+		o.Commands = []channel.Command{{Name: "status", Description: "How it stands"}, {Name: "new", Description: "Begin again"}}
+		o.OnInteraction = func(i channel.Interaction) {
 			c.mu.Lock()
 			c.all = append(c.all, i)
 			c.mu.Unlock()
@@ -55,13 +56,13 @@ func newClerks(t *testing.T, do func(*clerk, discord.Interaction), how ...func(*
 	return m, c
 }
 
-func (c *clerk) told() []discord.Interaction {
+func (c *clerk) told() []channel.Interaction {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.all)
 }
 
-func (c *clerk) answer(i discord.Interaction, a discord.InteractionAnswer) {
+func (c *clerk) answer(i channel.Interaction, a channel.InteractionAnswer) {
 	if err := c.bots.Answer(c.team.ctx, i, a); err != nil {
 		c.team.t.Errorf("answer %s %s: %v", i.Kind, i.Name, err)
 	}
@@ -107,8 +108,8 @@ func buttons(ids ...string) []byte {
 
 func TestInteractionsAreToldOnceOverResume(t *testing.T) {
 	t.Parallel()
-	m, c := newClerks(t, func(c *clerk, i discord.Interaction) {
-		c.answer(i, discord.InteractionAnswer{Text: "heard " + i.Name, Private: true})
+	m, c := newClerks(t, func(c *clerk, i channel.Interaction) {
+		c.answer(i, channel.InteractionAnswer{Text: "heard " + i.Name, Private: true})
 	})
 	m.start()
 	m.registered(m.ruda)
@@ -140,8 +141,8 @@ func TestInteractionsAreToldOnceOverResume(t *testing.T) {
 	if len(told) != 2 {
 		t.Fatalf("told were %d interactions, want each of two once: %v", len(told), told)
 	}
-	want := discord.Interaction{ID: first.ID, ApplicationID: m.ruda.ID, Token: told[0].Token, Kind: discord.KindCommand, AccountID: "ruda", AgentID: "ruda",
-		GuildID: m.guild.ID, ChannelID: thread.ID, ParentID: m.channel.ID, User: discord.User{ID: m.bora.ID, Name: "bora"}, Roles: []string{role}, Name: "status",
+	want := channel.Interaction{ID: first.ID, ApplicationID: m.ruda.ID, Token: told[0].Token, Kind: channel.KindCommand, AccountID: "ruda", AgentID: "ruda",
+		GuildID: m.guild.ID, ChannelID: thread.ID, ParentID: m.channel.ID, User: channel.User{ID: m.bora.ID, Name: "bora"}, Roles: []string{role}, Name: "status",
 		Values: map[string]string{}, At: told[0].At}
 	if diff := cmp.Diff(want, told[0]); diff != "" {
 		t.Errorf("the interaction (-want +got):\n%s", diff)
@@ -153,7 +154,7 @@ func TestInteractionsAreToldOnceOverResume(t *testing.T) {
 
 func TestInteractionsOfConversationsAreTold(t *testing.T) {
 	t.Parallel()
-	m, c := newClerks(t, func(c *clerk, i discord.Interaction) { c.answer(i, discord.InteractionAnswer{Text: "heard"}) })
+	m, c := newClerks(t, func(c *clerk, i channel.Interaction) { c.answer(i, channel.InteractionAnswer{Text: "heard"}) })
 	m.start()
 	m.registered(m.eden)
 	talk, err := m.bora.Conversation(m.eden.ID)
@@ -171,17 +172,17 @@ func TestInteractionsOfConversationsAreTold(t *testing.T) {
 
 func TestButtonsAskByFormsAndChangeTheirMessage(t *testing.T) {
 	t.Parallel()
-	m, c := newClerks(t, func(c *clerk, i discord.Interaction) {
+	m, c := newClerks(t, func(c *clerk, i channel.Interaction) {
 		switch {
-		case i.Kind == discord.KindButton:
-			form := discord.Form{ID: "why", Title: "Reject", Field: "reason", Label: "Why?", Max: 200}
-			c.answer(i, discord.InteractionAnswer{Form: &form})
-		case i.Kind == discord.KindForm:
-			c.answer(i, discord.InteractionAnswer{Text: i.Text + " no, " + i.Values["reason"], Update: true})
+		case i.Kind == channel.KindButton:
+			form := channel.Form{ID: "why", Title: "Reject", Field: "reason", Label: "Why?", Max: 200}
+			c.answer(i, channel.InteractionAnswer{Form: &form})
+		case i.Kind == channel.KindForm:
+			c.answer(i, channel.InteractionAnswer{Text: i.Text + " no, " + i.Values["reason"], Update: true})
 		}
 	})
 	m.start()
-	if _, err := m.Send(m.ctx, discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "go?", Nonce: "1", Components: buttons("yes", "no")}); err != nil {
+	if _, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "go?", Nonce: "1", Components: buttons("yes", "no")}); err != nil {
 		t.Fatal(err)
 	}
 	asked := m.Messages(m.channel.ID)[0]
@@ -211,7 +212,7 @@ func TestButtonsAskByFormsAndChangeTheirMessage(t *testing.T) {
 	}
 	m.untilAnswered(sent)
 	told := c.told()
-	if got := told[0]; got.Kind != discord.KindButton || got.Name != "no" || got.MessageID != asked.ID || got.Text != "go?" {
+	if got := told[0]; got.Kind != channel.KindButton || got.Name != "no" || got.MessageID != asked.ID || got.Text != "go?" {
 		t.Errorf("the button is told as %+v, want no below message %s", got, asked.ID)
 	}
 	if diff := cmp.Diff(map[string]string{"reason": "너무 크다", "other": "x"}, told[1].Values); diff != "" || told[1].Name != "why" {
@@ -224,13 +225,13 @@ func TestButtonsAskByFormsAndChangeTheirMessage(t *testing.T) {
 
 func TestAnswersMayComeLater(t *testing.T) {
 	t.Parallel()
-	m, _ := newClerks(t, func(c *clerk, i discord.Interaction) {
-		onMessage := i.Kind == discord.KindButton
-		c.answer(i, discord.InteractionAnswer{Later: true, Private: true, Update: onMessage})
-		if err := c.bots.Amend(c.team.ctx, i, discord.InteractionAnswer{Text: "done at last", Update: onMessage}); err != nil {
+	m, _ := newClerks(t, func(c *clerk, i channel.Interaction) {
+		onMessage := i.Kind == channel.KindButton
+		c.answer(i, channel.InteractionAnswer{Later: true, Private: true, Update: onMessage})
+		if err := c.bots.Amend(c.team.ctx, i, channel.InteractionAnswer{Text: "done at last", Update: onMessage}); err != nil {
 			c.team.t.Errorf("amend %s: %v", i.Kind, err)
 		}
-		if err := c.bots.Add(c.team.ctx, i, discord.InteractionAnswer{Text: "and this", Private: true}); err != nil {
+		if err := c.bots.Add(c.team.ctx, i, channel.InteractionAnswer{Text: "and this", Private: true}); err != nil {
 			c.team.t.Errorf("add to %s: %v", i.Kind, err)
 		}
 	})
@@ -246,7 +247,7 @@ func TestAnswersMayComeLater(t *testing.T) {
 		now.Original.Flags&discordtest.FlagEphemeral == 0 || now.FollowUps[0].Content != "and this" {
 		t.Errorf("the command ended as %+v, want a private word that was amended, and one more", now)
 	}
-	if _, err := m.Send(m.ctx, discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "go?", Nonce: "1", Components: buttons("yes")}); err != nil {
+	if _, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "go?", Nonce: "1", Components: buttons("yes")}); err != nil {
 		t.Fatal(err)
 	}
 	clicked, err := m.bora.Click(m.Messages(m.channel.ID)[0], "yes")
@@ -262,15 +263,15 @@ func TestAnswersMayComeLater(t *testing.T) {
 func TestTooManyInteractionsAreExcused(t *testing.T) {
 	t.Parallel()
 	free := make(chan struct{})
-	m, c := newClerks(t, func(_ *clerk, _ discord.Interaction) { <-free })
+	m, c := newClerks(t, func(_ *clerk, _ channel.Interaction) { <-free })
 	m.start()
 	release := sync.OnceFunc(func() { close(free) })
 	t.Cleanup(release)
 	m.registered(m.ruda)
-	for range discord.MaxInteractions {
+	for range channel.MaxInteractions {
 		m.slash(m.channel.ID, m.ruda, "status")
 	}
-	m.until("all that may be told to be told", func() bool { return len(c.told()) == discord.MaxInteractions })
+	m.until("all that may be told to be told", func() bool { return len(c.told()) == channel.MaxInteractions })
 	m.post(m.channel.ID, "meanwhile")
 	m.untilTold("ruda", "created meanwhile") // nothing else waits
 	state := m.untilAnswered(m.slash(m.channel.ID, m.ruda, "new"))
@@ -287,8 +288,8 @@ func TestTooManyInteractionsAreExcused(t *testing.T) {
 	}
 	release()
 	<-ended
-	if n := len(c.told()); n != discord.MaxInteractions {
-		t.Errorf("told were %d interactions, want %d: what was excused is not told", n, discord.MaxInteractions)
+	if n := len(c.told()); n != channel.MaxInteractions {
+		t.Errorf("told were %d interactions, want %d: what was excused is not told", n, channel.MaxInteractions)
 	}
 }
 
@@ -296,8 +297,8 @@ func TestTokensOfInteractionsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var refusals []error
-	m, c := newClerks(t, func(c *clerk, i discord.Interaction) {
-		err := c.bots.Answer(c.team.ctx, i, discord.InteractionAnswer{Text: "heard"})
+	m, c := newClerks(t, func(c *clerk, i channel.Interaction) {
+		err := c.bots.Answer(c.team.ctx, i, channel.InteractionAnswer{Text: "heard"})
 		mu.Lock()
 		defer mu.Unlock()
 		refusals = append(refusals, err)
@@ -312,7 +313,7 @@ func TestTokensOfInteractionsAreNeverShown(t *testing.T) {
 	}
 	m.halt()
 	for n, want := range []collaborate.Class{collaborate.ClassLost, collaborate.ClassUnavailable, collaborate.ClassNotFound} {
-		var refused *discord.Error
+		var refused *channel.Error
 		if !errors.As(refusals[n], &refused) || refused.Class != want {
 			t.Errorf("answer %d fails with %v, want class %s", n, refusals[n], want)
 		}
@@ -328,22 +329,22 @@ func TestTokensOfInteractionsAreNeverShown(t *testing.T) {
 func TestWhatCannotBeAnAnswerIsNotAsked(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
-	good := discord.Interaction{ID: "1", ApplicationID: "2", Token: "abc", AccountID: "ruda", ChannelID: "3"}
+	good := channel.Interaction{ID: "1", ApplicationID: "2", Token: "abc", AccountID: "ruda", ChannelID: "3"}
 	for name, c := range map[string]struct {
-		change func(*discord.Interaction)
-		answer discord.InteractionAnswer
+		change func(*channel.Interaction)
+		answer channel.InteractionAnswer
 	}{
-		"no text":       {func(*discord.Interaction) {}, discord.InteractionAnswer{}},
-		"too long":      {func(*discord.Interaction) {}, discord.InteractionAnswer{Text: strings.Repeat("가", collaborate.MaxMessage+1)}},
-		"no id":         {func(i *discord.Interaction) { i.ID = "../1" }, discord.InteractionAnswer{Text: "x"}},
-		"no token":      {func(i *discord.Interaction) { i.Token = "" }, discord.InteractionAnswer{Text: "x"}},
-		"path as token": {func(i *discord.Interaction) { i.Token = config.Secret("a/../b") }, discord.InteractionAnswer{Text: "x"}},
-		"no such bot":   {func(i *discord.Interaction) { i.AccountID = "stranger" }, discord.InteractionAnswer{Text: "x"}},
+		"no text":       {func(*channel.Interaction) {}, channel.InteractionAnswer{}},
+		"too long":      {func(*channel.Interaction) {}, channel.InteractionAnswer{Text: strings.Repeat("가", collaborate.MaxMessage+1)}},
+		"no id":         {func(i *channel.Interaction) { i.ID = "../1" }, channel.InteractionAnswer{Text: "x"}},
+		"no token":      {func(i *channel.Interaction) { i.Token = "" }, channel.InteractionAnswer{Text: "x"}},
+		"path as token": {func(i *channel.Interaction) { i.Token = config.Secret("a/../b") }, channel.InteractionAnswer{Text: "x"}},
+		"no such bot":   {func(i *channel.Interaction) { i.AccountID = "stranger" }, channel.InteractionAnswer{Text: "x"}},
 	} {
 		i := good
 		c.change(&i)
 		for _, say := range []error{m.Answer(m.ctx, i, c.answer), m.Amend(m.ctx, i, c.answer), m.Add(m.ctx, i, c.answer)} {
-			var refused *discord.Error
+			var refused *channel.Error
 			if !errors.As(say, &refused) || !refused.Local {
 				t.Errorf("%s: the error is %v, want a refusal of our own", name, say)
 			}
@@ -358,8 +359,8 @@ func TestComponentsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()
 	for name, components := range map[string]string{"no array": `{"type":1}`, "no JSON": `[`, "too much": "[" + strings.Repeat(" ", discord.MaxComponents) + "]"} {
-		_, err := m.Send(m.ctx, discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "x", Nonce: "1", Components: json.RawMessage(components)})
-		var refused *discord.Error
+		_, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "x", Nonce: "1", Components: json.RawMessage(components)})
+		var refused *channel.Error
 		if !errors.As(err, &refused) || !refused.Local || refused.Class != collaborate.ClassRejected {
 			t.Errorf("%s: the error is %v, want a refusal of our own", name, err)
 		}
@@ -390,7 +391,7 @@ func (l lines) until(t *testing.T, ctx context.Context, what string) {
 
 func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 	t.Parallel()
-	m, _ := newClerks(t, func(*clerk, discord.Interaction) {})
+	m, _ := newClerks(t, func(*clerk, channel.Interaction) {})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: registerRoute, Bot: m.ruda.ID}, Effect: discordtest.Unavailable(http.StatusServiceUnavailable)})
 	m.start()
 	m.registered(m.ruda)
@@ -410,9 +411,9 @@ func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 		t.Errorf("eden listed %d times and registered %d times, want once each", lists, puts)
 	}
 
-	again := func(commands ...discord.Command) {
+	again := func(commands ...channel.Command) {
 		written := make(lines, 100)
-		next := &team{t: t, settings: m.settings, stopped: make(chan struct{}), Bots: discord.New(discord.Options{Transport: m.Transport(),
+		next := &team{t: t, settings: m.settings, stopped: make(chan struct{}), Bots: discord.New(channel.Options{Transport: m.Transport(),
 			Commands: commands, Least: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(written, nil))})}
 		next.run()
 		for range 2 { // bots
@@ -420,11 +421,11 @@ func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 		}
 		next.halt()
 	}
-	again(discord.Command{Name: "new", Description: "Begin again"}, discord.Command{Name: "status", Description: "How it stands"})
+	again(channel.Command{Name: "new", Description: "Begin again"}, channel.Command{Name: "status", Description: "How it stands"})
 	if puts := count(registerRoute, m.ruda); puts != 2 {
 		t.Errorf("the same commands in another order were registered: %d times in all, want 2", puts)
 	}
-	again(discord.Command{Name: "other", Description: "Something else"})
+	again(channel.Command{Name: "other", Description: "Something else"})
 	if all := m.Commands(m.ruda.ID, ""); len(all) != 1 {
 		t.Errorf("Discord has %+v, want the new command alone", all)
 	}
@@ -433,7 +434,7 @@ func TestCommandsAreRegisteredOnceAndAfterAChange(t *testing.T) {
 func TestRefusedCommandsLeaveTheBotAsItIs(t *testing.T) {
 	t.Parallel()
 	written := make(lines, 100)
-	m, _ := newClerks(t, func(*clerk, discord.Interaction) {}, func(_ *discordtest.Options, o *discord.Options) {
+	m, _ := newClerks(t, func(*clerk, channel.Interaction) {}, func(_ *discordtest.Options, o *channel.Options) {
 		o.Log = slog.New(slog.NewTextHandler(written, nil))
 	})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: registerRoute, Bot: m.ruda.ID}, Times: -1, Effect: discordtest.Forbidden()})

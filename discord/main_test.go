@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
@@ -104,7 +105,7 @@ type team struct {
 	log        *buffer
 
 	mu      sync.Mutex
-	facts   []discord.Inbound
+	facts   []channel.Inbound
 	changed chan struct{}
 	running bool
 	stop    context.CancelFunc
@@ -129,11 +130,11 @@ func (b *buffer) String() string {
 }
 
 // newTeam makes a team whose bots do not run yet.
-func newTeam(t *testing.T, how ...func(*discordtest.Options, *discord.Options)) *team {
+func newTeam(t *testing.T, how ...func(*discordtest.Options, *channel.Options)) *team {
 	t.Helper()
 	m := &team{t: t, changed: make(chan struct{}), stopped: make(chan struct{}), log: &buffer{}}
 	server := discordtest.Options{Limits: discordtest.NoLimits(), Global: discordtest.Limit{Requests: 100000, Per: time.Second}}
-	options := discord.Options{OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
+	options := channel.Options{OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond}
 	for _, change := range how {
 		change(&server, &options)
@@ -196,7 +197,7 @@ func (m *team) halt() {
 	<-m.stopped
 }
 
-func (m *team) heard(in discord.Inbound) {
+func (m *team) heard(in channel.Inbound) {
 	m.mu.Lock()
 	m.facts = append(m.facts, in)
 	m.mu.Unlock()
@@ -257,7 +258,7 @@ func (m *team) told(id string) (lines []string) {
 	return lines
 }
 
-func line(in discord.Inbound) string {
+func line(in channel.Inbound) string {
 	s := fmt.Sprintf("%s %s", in.Kind, in.Message.Content)
 	if in.Missed {
 		s += " (missed)"
@@ -271,7 +272,7 @@ func (m *team) untilTold(id, line string) {
 	m.until(fmt.Sprintf("%s to be told %q", id, line), func() bool { return slices.Contains(m.told(id), line) })
 }
 
-func (m *team) fact(id, line1 string) discord.Inbound {
+func (m *team) fact(id, line1 string) channel.Inbound {
 	m.t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -281,7 +282,7 @@ func (m *team) fact(id, line1 string) discord.Inbound {
 		}
 	}
 	m.t.Fatalf("%s was not told %q", id, line1)
-	return discord.Inbound{}
+	return channel.Inbound{}
 }
 
 func (m *team) post(channelID, content string) discordtest.Message {

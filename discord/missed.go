@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
 )
@@ -40,7 +41,7 @@ func (b *bot) catchUp(channels []missed) {
 		}
 	}
 	var failed []missed
-	var why *Error
+	var why *channel.Error
 	for i, c := range channels {
 		if b.ctx.Err() != nil {
 			return
@@ -66,7 +67,7 @@ func (b *bot) catchUp(channels []missed) {
 	if b.fails++; b.fails == 1 {
 		b.unread("cannot fetch missed messages; will retry", "err", why, "channels", len(failed))
 	}
-	b.catchUpLater(max(why.Failure.RetryAfter, min(b.bots.o.retries().After(b.fails+1), mostBehind)))
+	b.catchUpLater(max(why.Failure.RetryAfter, min(b.bots.o.Retries().After(b.fails+1), mostBehind)))
 }
 
 // catchUpLater makes fold fetch the rest after a delay.
@@ -83,7 +84,7 @@ func (b *bot) isPostponed(channel string) bool {
 }
 
 // read fetches one channel.
-func (b *bot) read(c missed) *Error {
+func (b *bot) read(c missed) *channel.Error {
 	after := c.after
 	for range maxMissedPages {
 		page, refused := b.page(c.channel, after)
@@ -92,7 +93,7 @@ func (b *bot) read(c missed) *Error {
 		}
 		for i := range page {
 			page[i].GuildID = c.guild
-			b.message(Created, &page[i], true)
+			b.message(channel.Created, &page[i], true)
 			after = max(after, snowflake(page[i].ID))
 		}
 		if b.ctx.Err() == nil {
@@ -107,14 +108,14 @@ func (b *bot) read(c missed) *Error {
 }
 
 // page is up to a hundred messages after one, oldest first.
-func (b *bot) page(channel string, after uint64) (page []messageShape, refused *Error) {
-	path := fmt.Sprintf("/channels/%s/messages?limit=%d&after=%d", channel, missedPage, after)
+func (b *bot) page(place string, after uint64) (page []messageShape, refused *channel.Error) {
+	path := fmt.Sprintf("/channels/%s/messages?limit=%d&after=%d", place, missedPage, after)
 	for try := 1; ; try++ {
 		var a answer
-		a, refused = b.ask(b.ctx, "read missed messages", channel, request{method: http.MethodGet, path: path})
+		a, refused = b.ask(b.ctx, "read missed messages", place, request{method: http.MethodGet, path: path})
 		if refused == nil {
 			if err := json.Unmarshal(a.body, &page); err != nil {
-				return nil, &Error{Deed: "read missed messages", AccountID: b.account, PlaceID: channel, Class: collaborate.ClassRejected, err: err}
+				return nil, &channel.Error{Deed: "read missed messages", AccountID: b.account, PlaceID: place, Class: collaborate.ClassRejected, Err: err}
 			}
 			slices.SortFunc(page, func(x, y messageShape) int { return cmp.Compare(snowflake(x.ID), snowflake(y.ID)) })
 			return page, nil
@@ -122,7 +123,7 @@ func (b *bot) page(channel string, after uint64) (page []messageShape, refused *
 		wait := max(refused.Failure.RetryAfter, b.bots.o.Least<<(try-1))
 		again := slices.Contains([]collaborate.Class{collaborate.ClassRateLimited, collaborate.ClassUnavailable, collaborate.ClassTimeout,
 			collaborate.ClassUnsent, collaborate.ClassLost}, refused.Class)
-		if !again || try == missedTries || b.fails > 0 || wait > collaborate.LongestWait || rest(b.ctx, b.bots.o.AfterFunc, wait) != nil {
+		if !again || try == missedTries || b.fails > 0 || wait > collaborate.LongestWait || channel.Rest(b.ctx, b.bots.o.AfterFunc, wait) != nil {
 			return nil, refused
 		}
 	}

@@ -30,7 +30,7 @@ func (b *Bots) Resolve(text string) string {
 
 // UserName is a user's name, "" if unknown.
 func (b *Bots) UserName(id string) string {
-	if name := b.Registry().names[id]; name != "" {
+	if name := b.Registry().Name(id); name != "" {
 		return name
 	}
 	b.directory.mu.RLock()

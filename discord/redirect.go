@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
 
 // Redirect is a Transport that sends requests for discord.com to another server: base replaces https://discord.com,
@@ -30,7 +32,7 @@ func Redirect(base string) (http.RoundTripper, error) {
 	}
 	to := *u
 	to.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api")
-	return &redirect{to: to, transport: newTransport()}, nil
+	return &redirect{to: to, transport: channel.NewTransport()}, nil
 }
 
 // onThisMachine reports whether a host is this machine.

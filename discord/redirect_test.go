@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -75,9 +76,9 @@ func TestBotsRunOnAServerByItsURLAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		next := &team{t: t, ctx: m.ctx, settings: m.settings, log: m.log, changed: make(chan struct{}), stopped: make(chan struct{})}
-		next.Bots = discord.New(discord.Options{Transport: there, OnMessage: next.heard, OnStatus: func(health.Bot) { next.wake() }})
+		next.Bots = discord.New(channel.Options{Transport: there, OnMessage: next.heard, OnStatus: func(health.Bot) { next.wake() }})
 		next.start()
-		if _, err := next.Send(m.ctx, discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "by " + base, Nonce: fmt.Sprint(n + 1)}); err != nil {
+		if _, err := next.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: "by " + base, Nonce: fmt.Sprint(n + 1)}); err != nil {
 			t.Fatalf("post through %s: %v", base, err)
 		}
 		next.untilTold("eden", "created by "+base)

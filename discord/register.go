@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
@@ -38,16 +39,16 @@ func (b *bot) register() {
 			b.log.Warn("Discord rejects the bot's commands", "err", refused)
 			return
 		}
-		wait := max(refused.Failure.RetryAfter, o.retries().After(failures))
+		wait := max(refused.Failure.RetryAfter, o.Retries().After(failures))
 		b.log.Info("cannot register the bot's commands; will retry", "err", refused, "retry_in", wait)
-		if rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
+		if channel.Rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
 			return
 		}
 	}
 }
 
 // registerOnce replaces Discord's commands if they differ.
-func (b *bot) registerOnce(application string) *Error {
+func (b *bot) registerOnce(application string) *channel.Error {
 	const deed = "register commands"
 	path := "/applications/" + application + "/commands"
 	a, refused := b.ask(b.ctx, deed, "", request{method: http.MethodGet, path: path})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
@@ -25,7 +26,7 @@ func TestBotsHaveTwoNames(t *testing.T) {
 		accounts: []account{{id: "Alpha", token: token("x")}, {id: "seum", token: token("y")}, {id: "odd"}},
 		agents:   []string{"Ruda=루다", "seum", "idle"}, bindings: map[string]string{"alpha": "RUDA", "ghost": "idle"},
 	}
-	b := discord.New(discord.Options{})
+	b := discord.New(channel.Options{})
 	b.Configure(s.read(t))
 	r := b.Registry()
 	for name, want := range map[string]string{"ruda": "ruda", " RUDA ": "ruda", "alpha": "ruda", "ALPHA": "ruda", "<@100000000000000001>": "ruda", "<@!100000000000000001>": "ruda",
@@ -67,7 +68,7 @@ func TestBindingsSayWhoSpeaks(t *testing.T) {
 	t.Parallel()
 	s := settings{accounts: []account{{id: "a", token: token("x")}, {id: "b", token: token("y")}, {id: "c", token: token("y")}},
 		agents: []string{"ruda", "eden"}, bindings: map[string]string{"a": "eden", "b": "gone"}}
-	b := discord.New(discord.Options{})
+	b := discord.New(channel.Options{})
 	b.Configure(s.read(t))
 	got := map[string]string{}
 	for _, w := range b.Registry().Warnings() {
@@ -108,7 +109,7 @@ func TestDecisionsAreGivenTheBots(t *testing.T) {
 // A bot that is about to connect counts as connected: after a start, or during a reconnection, no one is told that there is no bot.
 func TestConnectingBotsAreCounted(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.Most = time.Hour })
+	m := newTeam(t, func(_ *discordtest.Options, o *channel.Options) { o.Most = time.Hour })
 	m.settings.accounts[1].user = m.eden.ID
 	held := make(chan struct{})
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: "GET /applications/@me", Bot: m.eden.ID}, Effect: discordtest.Hold(held)})

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
@@ -19,28 +19,8 @@ const MaxNonce = 25
 // maxShown is how many characters of an oversized value an error shows.
 const maxShown = 2 * MaxNonce
 
-// Post is a message to post.
-type Post struct {
-	AccountID string
-	ChannelID string // a channel, thread or conversation
-	Content   string
-	Nonce     string   // stable for the same message across retries; 1 to 25 characters
-	Notify    []string // user ids that are notified if the text mentions them; no others are
-	ReplyTo   string   // id of the message it replies to, without notifying its author; a missing one is ignored
-
-	// Components are the buttons below it: an array in Discord's format of at most MaxComponents bytes; nil is none.
-	Components json.RawMessage
-}
-
 // MaxComponents is the size limit of a message's components, in bytes.
 const MaxComponents = 16 << 10
-
-// Posted is a posted message.
-type Posted struct {
-	ID        string
-	ChannelID string
-	At        int64 // ms since 1970
-}
 
 // mentions limits notifications to the given users.
 type mentions struct {
@@ -68,22 +48,22 @@ type messageForm struct {
 }
 
 // Send posts a message after earlier ones for the same channel. The same nonce within some minutes returns the same
-// message. The error is an *Error.
-func (b *Bots) Send(ctx context.Context, p Post) (Posted, error) {
+// message. The error is a *channel.Error.
+func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error) {
 	const deed = "post a message"
-	form, err := p.form(deed)
+	form, err := formOfPost(deed, &p)
 	if err != nil {
-		return Posted{}, err
+		return channel.Posted{}, err
 	}
 	a, err := b.queued(ctx, deed, p.AccountID, p.ChannelID, messageLane(p.ChannelID), b.paces.Load().messages,
 		request{method: http.MethodPost, path: "/channels/" + p.ChannelID + "/messages", body: form})
 	if err != nil {
-		return Posted{}, err
+		return channel.Posted{}, err
 	}
 	return posted(deed, p.AccountID, a)
 }
 
-func (p *Post) form(deed string) (messageForm, error) {
+func formOfPost(deed string, p *channel.Post) (messageForm, error) {
 	f := messageForm{Content: p.Content, Nonce: p.Nonce, EnforceNonce: true, AllowedMentions: onlyUsers(p.Notify), Components: p.Components}
 	if p.ReplyTo != "" {
 		if err := invalidID(deed, p.AccountID, p.ReplyTo); err != nil {
@@ -92,7 +72,7 @@ func (p *Post) form(deed string) (messageForm, error) {
 		f.Reference = &reference{MessageID: p.ReplyTo}
 	}
 	refuse := func(why, hint string) (messageForm, error) {
-		return f, local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), hint)
+		return f, channel.Local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), hint)
 	}
 	var components []json.RawMessage
 	n, nonce := utf8.RuneCountInString(p.Content), utf8.RuneCountInString(p.Nonce)
@@ -112,27 +92,27 @@ func (p *Post) form(deed string) (messageForm, error) {
 	return f, nil
 }
 
-func posted(deed, account string, a answer) (Posted, error) {
+func posted(deed, account string, a answer) (channel.Posted, error) {
 	var m messageShape
 	if err := json.Unmarshal(a.body, &m); err != nil || m.ID == "" {
-		return Posted{}, unreadable(deed, account, err)
+		return channel.Posted{}, unreadable(deed, account, err)
 	}
-	return Posted{ID: m.ID, ChannelID: m.ChannelID, At: madeAt(snowflake(m.ID))}, nil
+	return channel.Posted{ID: m.ID, ChannelID: m.ChannelID, At: madeAt(snowflake(m.ID))}, nil
 }
 
 // Edit changes the text of the bot's own message. It notifies no one.
-func (b *Bots) Edit(ctx context.Context, account, channel, message, content string) error {
+func (b *Bots) Edit(ctx context.Context, account, place, message, content string) error {
 	const deed = "edit a message"
-	p := Post{AccountID: account, ChannelID: channel, Content: content, Nonce: "-"}
-	if _, err := p.form(deed); err != nil {
+	p := channel.Post{AccountID: account, ChannelID: place, Content: content, Nonce: "-"}
+	if _, err := formOfPost(deed, &p); err != nil {
 		return err
 	}
 	if err := invalidID(deed, account, message); err != nil {
 		return err
 	}
 	form := messageForm{Content: content, AllowedMentions: onlyUsers(nil)}
-	_, err := b.queued(ctx, deed, account, channel, messageLane(channel), b.paces.Load().messages,
-		request{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + message, body: form})
+	_, err := b.queued(ctx, deed, account, place, messageLane(place), b.paces.Load().messages,
+		request{method: http.MethodPatch, path: "/channels/" + place + "/messages/" + message, body: form})
 	return err
 }
 
@@ -142,7 +122,7 @@ func messageLane(channel string) string { return "messages " + channel }
 func invalidID(deed, account string, ids ...string) error {
 	for _, id := range ids {
 		if snowflake(id) == 0 {
-			return local(deed, account, "", http.StatusBadRequest, fmt.Errorf("%q is not a Discord id", coordination.Head(id, maxShown)),
+			return channel.Local(deed, account, "", http.StatusBadRequest, fmt.Errorf("%q is not a Discord id", coordination.Head(id, maxShown)),
 				"name a channel, thread or message by its number")
 		}
 	}
@@ -150,21 +130,21 @@ func invalidID(deed, account string, ids ...string) error {
 }
 
 // queued makes a request in its lane.
-func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p pace, r request) (answer, error) {
+func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p channel.Pace, r request) (answer, error) {
 	if err := invalidID(deed, account, place); err != nil {
 		return answer{}, err
 	}
 	own := b.bot(account)
 	if own == nil {
-		return answer{}, noBot(deed, account, place)
+		return answer{}, channel.NoBot(coordination.Discord, deed, account, place)
 	}
-	leave, err := b.lanes.enter(ctx, lane, own.account, p)
+	leave, err := b.lanes.Enter(ctx, lane, own.account, p)
 	if err != nil {
-		return answer{}, queueFull(deed, account, place, err)
+		return answer{}, channel.Queued(coordination.Discord, deed, account, place, err)
 	}
 	defer leave()
 	a, refused := own.ask(ctx, deed, place, r)
-	b.lanes.applyRateLimit(lane, own.account, a)
+	b.applyRateLimit(lane, own.account, a)
 	if refused != nil {
 		return a, refused
 	}
@@ -178,7 +158,7 @@ func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r reques
 	}
 	own := b.bot(account)
 	if own == nil {
-		return answer{}, noBot(deed, account, place)
+		return answer{}, channel.NoBot(coordination.Discord, deed, account, place)
 	}
 	a, refused := own.ask(ctx, deed, place, r)
 	if refused != nil {
@@ -187,32 +167,11 @@ func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r reques
 	return a, nil
 }
 
-// noBot is the error for a missing bot. Nothing was sent, and the bot may be available soon.
-func noBot(deed, account, place string) error {
-	f := collaborate.Failure{Unsent: true}
-	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, err: ErrNoBot,
-		Hint: fmt.Sprintf("check that channels.discord.accounts.%s is enabled and has a token", account)}
-}
-
-// queueFull is the error of a request that got no turn. Nothing was sent.
-func queueFull(deed, account, place string, err error) error {
-	f, hint := collaborate.Failure{Unsent: true}, ""
-	var held *heldError
-	switch {
-	case errors.As(err, &held):
-		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: held.wait}
-	case errors.Is(err, ErrFull):
-		f = collaborate.Failure{Status: http.StatusTooManyRequests, RetryAfter: time.Second}
-		hint = "post less, or raise channels.discord.collaboration.rateLimit"
-	}
-	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Hint: hint, err: err}
-}
-
 // unreadable is the error for a successful request with an unparsable answer.
 func unreadable(deed, account string, err error) error {
 	if err == nil {
 		err = errors.New("the answer contains no id")
 	}
 	f := collaborate.Failure{}
-	return &Error{Deed: deed, AccountID: account, Failure: f, Class: collaborate.Classify(f), err: fmt.Errorf("read Discord's answer: %w", err)}
+	return &channel.Error{Deed: deed, AccountID: account, Failure: f, Class: collaborate.Classify(f), Err: fmt.Errorf("read Discord's answer: %w", err)}
 }

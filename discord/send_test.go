@@ -12,17 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
-func (m *team) draft(nonce, content string, notify ...string) discord.Post {
-	return discord.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: content, Nonce: nonce, Notify: notify}
+func (m *team) draft(nonce, content string, notify ...string) channel.Post {
+	return channel.Post{AccountID: "ruda", ChannelID: m.channel.ID, Content: content, Nonce: nonce, Notify: notify}
 }
 
-func (m *team) send(p discord.Post) discord.Posted {
+func (m *team) send(p channel.Post) channel.Posted {
 	m.t.Helper()
 	posted, err := m.Send(m.ctx, p)
 	if err != nil {
@@ -37,11 +38,11 @@ func TestOneNonceIsOneMessage(t *testing.T) {
 	asked := time.Now().UnixMilli()
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: posting}, Effect: discordtest.LoseAnswer()})
 	_, err := m.Send(m.ctx, m.draft("n-1", "once"))
-	var lost *discord.Error
+	var lost *channel.Error
 	if !errors.As(err, &lost) || lost.Class != collaborate.ClassLost {
 		t.Fatalf("a lost answer is %v, want lost", err)
 	}
-	found, is, err := m.FindMessage(m.ctx, discord.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "n-1", Content: "once", Since: asked})
+	found, is, err := m.FindMessage(m.ctx, channel.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Nonce: "n-1", Content: "once", Since: asked})
 	if err != nil || !is {
 		t.Fatalf("the message is not found: %v", err)
 	}
@@ -58,8 +59,8 @@ func TestOneNonceIsOneMessage(t *testing.T) {
 
 func TestFailuresHaveTheirClass(t *testing.T) {
 	t.Parallel()
-	patient := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.TimeLimit = testscale.Patience }).start()
-	hurried := newTeam(t, func(_ *discordtest.Options, o *discord.Options) { o.TimeLimit = 300 * time.Millisecond }).start()
+	patient := newTeam(t, func(_ *discordtest.Options, o *channel.Options) { o.TimeLimit = testscale.Patience }).start()
+	hurried := newTeam(t, func(_ *discordtest.Options, o *channel.Options) { o.TimeLimit = 300 * time.Millisecond }).start()
 	release := make(chan struct{})
 	defer close(release)
 	for name, c := range map[string]struct {
@@ -89,7 +90,7 @@ func TestFailuresHaveTheirClass(t *testing.T) {
 		fault := m.Inject(discordtest.Fault{Match: discordtest.Match{Route: posting}, Effect: c.effect})
 		_, err := m.Send(m.ctx, m.draft("n-"+name, "hi"))
 		fault.Remove()
-		var got *discord.Error
+		var got *channel.Error
 		if !errors.As(err, &got) {
 			t.Errorf("%s: the error is %v, want an *Error", name, err)
 			continue
@@ -113,7 +114,7 @@ func TestUnreachableDiscordIsUnsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Send(m.ctx, m.draft("n", "hi"))
-	var got *discord.Error
+	var got *channel.Error
 	if !errors.As(err, &got) || got.Class != collaborate.ClassUnsent {
 		t.Errorf("the error is %v, want unsent: there is no connection", err)
 	}
@@ -124,7 +125,7 @@ func TestRateLimitsAreReportedAndFollowed(t *testing.T) {
 	m := newTeam(t).start()
 	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: posting}, Effect: discordtest.TooManyRequests(400*time.Millisecond, false)})
 	_, err := m.Send(m.ctx, m.draft("n", "hi"))
-	var got *discord.Error
+	var got *channel.Error
 	if !errors.As(err, &got) || got.Class != collaborate.ClassRateLimited || got.Failure.RetryAfter != 400*time.Millisecond {
 		t.Fatalf("the error is %v, want rate_limited with 400 ms", err)
 	}
@@ -182,18 +183,18 @@ func TestWhatDiscordWouldRefuseIsRefusedHere(t *testing.T) {
 	m.settings.accounts = append(m.settings.accounts, account{id: "off", disabled: true, token: "x.y.z"})
 	m.Configure(m.settings.read(t))
 	before := len(m.Requests())
-	for name, change := range map[string]func(*discord.Post){
-		"empty":         func(p *discord.Post) { p.Content = " \n" },
-		"long":          func(p *discord.Post) { p.Content = strings.Repeat("가", 2001) },
-		"no nonce":      func(p *discord.Post) { p.Nonce = "" },
-		"long nonce":    func(p *discord.Post) { p.Nonce = strings.Repeat("n", 26) },
-		"no id":         func(p *discord.Post) { p.ChannelID = "../guilds/1" },
-		"no message id": func(p *discord.Post) { p.ReplyTo = "x" },
+	for name, change := range map[string]func(*channel.Post){
+		"empty":         func(p *channel.Post) { p.Content = " \n" },
+		"long":          func(p *channel.Post) { p.Content = strings.Repeat("가", 2001) },
+		"no nonce":      func(p *channel.Post) { p.Nonce = "" },
+		"long nonce":    func(p *channel.Post) { p.Nonce = strings.Repeat("n", 26) },
+		"no id":         func(p *channel.Post) { p.ChannelID = "../guilds/1" },
+		"no message id": func(p *channel.Post) { p.ReplyTo = "x" },
 	} {
 		p := m.draft("n", "hi")
 		change(&p)
 		_, err := m.Send(m.ctx, p)
-		var got *discord.Error
+		var got *channel.Error
 		if !errors.As(err, &got) || got.Class != collaborate.ClassRejected || !got.Local || got.Hint == "" {
 			t.Errorf("%s: the error is %v, want a rejection with a hint", name, err)
 		}
@@ -201,7 +202,7 @@ func TestWhatDiscordWouldRefuseIsRefusedHere(t *testing.T) {
 	for _, account := range []string{"stranger", "off"} {
 		p := m.draft("n", "hi")
 		p.AccountID = account
-		if _, err := m.Send(m.ctx, p); !errors.Is(err, discord.ErrNoBot) {
+		if _, err := m.Send(m.ctx, p); !errors.Is(err, channel.ErrNoBot) {
 			t.Errorf("%s: the error is %v, want ErrNoBot", account, err)
 		}
 	}
@@ -217,30 +218,30 @@ func TestThreadsStartAndEnd(t *testing.T) {
 	m.guild.Grant(m.ruda.ID, discordtest.ManageThreads)
 	m.start()
 	asked := time.Now().UnixMilli()
-	first, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: "[협업] 루다 → 이든"})
+	first, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: "[협업] 루다 → 이든"})
 	if err != nil || first.ChannelID != m.channel.ID || first.GuildID != m.guild.ID || first.OwnerID != m.ruda.ID || first.Name != "[협업] 루다 → 이든" {
 		t.Fatalf("the thread is %+v (%v)", first, err)
 	}
 	if c, _ := m.Channel(first.ID); c.Type != discordtest.PublicThread {
 		t.Errorf("the thread is of type %d, want a public one", c.Type)
 	}
-	found, is, err := m.FindThread(m.ctx, discord.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Name: first.Name, Since: asked})
+	found, is, err := m.FindThread(m.ctx, channel.Lookup{AccountID: "ruda", ChannelID: m.channel.ID, Name: first.Name, Since: asked})
 	if err != nil || !is || found.ID != first.ID {
 		t.Errorf("found is %+v (%v), want the thread", found, err)
 	}
-	if got, is, err := m.FindThread(m.ctx, discord.Lookup{AccountID: "eden", ChannelID: m.channel.ID, Name: first.Name, Since: asked}); is || err != nil {
+	if got, is, err := m.FindThread(m.ctx, channel.Lookup{AccountID: "eden", ChannelID: m.channel.ID, Name: first.Name, Since: asked}); is || err != nil {
 		t.Errorf("eden finds %+v (%v), want nothing: it is ruda's", got, err)
 	}
-	post, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: forum.ID, Name: "idea", Starter: &discord.Post{Content: "what of it, " + m.bora.Mention(), Nonce: "n"}})
+	post, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: forum.ID, Name: "idea", Starter: &channel.Post{Content: "what of it, " + m.bora.Mention(), Nonce: "n"}})
 	if err != nil || post.MessageID == "" || len(m.Messages(post.ID)) != 1 || len(m.Messages(post.ID)[0].Mentions) != 0 {
 		t.Errorf("the thread of the forum is %+v (%v), want one with a message without mentions", post, err)
 	}
-	announced, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: news.ID, Name: "news"})
+	announced, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: news.ID, Name: "news"})
 	if c, _ := m.Channel(announced.ID); err != nil || c.Type != discordtest.AnnouncementsThread {
 		t.Errorf("the thread of announcements is of type %d (%v), want %d", c.Type, err, discordtest.AnnouncementsThread)
 	}
 	said := m.post(m.channel.ID, "about this")
-	hung, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: m.channel.ID, MessageID: said.ID, Name: "that"})
+	hung, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: m.channel.ID, MessageID: said.ID, Name: "that"})
 	if err != nil || hung.ID != said.ID {
 		t.Errorf("the thread of the message is %+v (%v), want the id %s", hung, err, said.ID)
 	}
@@ -312,7 +313,7 @@ func (h *hand) now() time.Time {
 	return h.at
 }
 
-func (h *hand) afterFunc(d time.Duration, f func()) discord.Timer {
+func (h *hand) afterFunc(d time.Duration, f func()) channel.Timer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := &handTimer{h, h.at.Add(d), f}
@@ -352,7 +353,7 @@ func (h *hand) advance(d time.Duration) {
 func TestPostsGoInOrderAndNoFaster(t *testing.T) {
 	t.Parallel()
 	clock := &hand{at: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-	m := newTeam(t, func(_ *discordtest.Options, o *discord.Options) {
+	m := newTeam(t, func(_ *discordtest.Options, o *channel.Options) {
 		o.Now, o.AfterFunc, o.Queue = clock.now, clock.afterFunc, 11
 	})
 	m.settings.discord = map[string]any{"collaboration": map[string]any{"rateLimit": map[string]any{"messagePerChannelPerSecond": 5, "threadCreationPerMinute": 2}}}
@@ -378,12 +379,12 @@ func TestPostsGoInOrderAndNoFaster(t *testing.T) {
 		})
 	}
 	_, err := m.Send(m.ctx, m.draft("n", "too much"))
-	if !errors.Is(err, discord.ErrFull) {
+	if !errors.Is(err, channel.ErrFull) {
 		t.Errorf("the error of the one too many is %v, want ErrFull", err)
 	}
 	given, giveUp := context.WithCancel(m.ctx)
 	giveUp()
-	if _, err := m.Send(given, discord.Post{AccountID: "ruda", ChannelID: m.guild.AddChannel("other", discordtest.ChannelOptions{}).ID, Content: "x", Nonce: "x"}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Send(given, channel.Post{AccountID: "ruda", ChannelID: m.guild.AddChannel("other", discordtest.ChannelOptions{}).ID, Content: "x", Nonce: "x"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error of who gives up is %v, want context.Canceled", err)
 	}
 	close(release)
@@ -408,7 +409,7 @@ func TestPostsGoInOrderAndNoFaster(t *testing.T) {
 
 	for i := range 3 {
 		sent.Go(func() {
-			if _, err := m.StartThread(m.ctx, discord.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: strconv.Itoa(i)}); err != nil {
+			if _, err := m.StartThread(m.ctx, channel.Opening{AccountID: "ruda", ChannelID: m.channel.ID, Name: strconv.Itoa(i)}); err != nil {
 				t.Errorf("thread %d: %v", i, err)
 			}
 		})

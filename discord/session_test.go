@@ -3,35 +3,35 @@ package discord_test
 import (
 	"testing"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/discord"
 )
 
 func TestSessionsAreThoseOfPlaces(t *testing.T) {
 	t.Parallel()
-	inGuild := discord.Where{AccountID: "Main Bot", GuildID: "1", ChannelID: "42", UserID: "7"}
-	alone := discord.Where{AccountID: "Main Bot", ChannelID: "43", UserID: "7"}
+	inGuild := channel.Where{AccountID: "Main Bot", GuildID: "1", ChannelID: "42", UserID: "7"}
+	alone := channel.Where{AccountID: "Main Bot", ChannelID: "43", UserID: "7"}
 	for _, c := range []struct {
 		dmScope, scope string
-		at             discord.Where
+		at             channel.Where
 		want           string
 	}{
 		{"main", "per-sender", inGuild, "agent:ruda:discord:channel:42"},
 		{"per-peer", "global", inGuild, "agent:ruda:discord:channel:42"},
-		{"per-peer", "per-sender", discord.Where{ChannelID: "44", UserID: "7", Group: true}, "agent:ruda:discord:group:44"},
+		{"per-peer", "per-sender", channel.Where{ChannelID: "44", UserID: "7", Group: true}, "agent:ruda:discord:group:44"},
 		{"main", "per-sender", alone, "agent:ruda:main"},
 		{"", "", alone, "agent:ruda:main"},
 		{"main", "global", alone, "global"},
 		{"per-peer", "global", alone, "agent:ruda:direct:7"},
 		{"per-channel-peer", "per-sender", alone, "agent:ruda:discord:direct:7"},
 		{"per-account-channel-peer", "per-sender", alone, "agent:ruda:discord:main-bot:direct:7"},
-		{"per-account-channel-peer", "per-sender", discord.Where{ChannelID: "43", UserID: "7"}, "agent:ruda:discord:default:direct:7"},
-		{"per-peer", "per-sender", discord.Where{ChannelID: "43"}, "agent:ruda:main"},
+		{"per-account-channel-peer", "per-sender", channel.Where{ChannelID: "43", UserID: "7"}, "agent:ruda:discord:default:direct:7"},
+		{"per-peer", "per-sender", channel.Where{ChannelID: "43"}, "agent:ruda:main"},
 	} {
 		conf := config.Default()
 		conf.Session.DMScope, conf.Session.Scope = c.dmScope, c.scope
-		key := discord.SessionOf(conf, "Ruda", c.at)
+		key := channel.SessionOf(conf, "Ruda", c.at)
 		if got := key.String(); got != c.want {
 			t.Errorf("with dmScope %q and scope %q, %+v is session %s, want %s", c.dmScope, c.scope, c.at, got, c.want)
 		}
@@ -43,8 +43,8 @@ func TestSessionsAreThoseOfPlaces(t *testing.T) {
 
 func TestMessagesAndInteractionsHaveOneSession(t *testing.T) {
 	t.Parallel()
-	m, c := newClerks(t, func(c *clerk, i discord.Interaction) {
-		c.answer(i, discord.InteractionAnswer{Text: "x", Private: true})
+	m, c := newClerks(t, func(c *clerk, i channel.Interaction) {
+		c.answer(i, channel.InteractionAnswer{Text: "x", Private: true})
 	})
 	m.start()
 	m.registered(m.ruda)
@@ -67,7 +67,7 @@ func TestMessagesAndInteractionsHaveOneSession(t *testing.T) {
 			m.untilAnswered(m.slash(place, m.ruda, "status"))
 			told := c.told()
 			i := told[len(told)-1]
-			if a, b := discord.SessionOf(conf, "ruda", in.Where()), discord.SessionOf(conf, "ruda", i.Where()); a != b {
+			if a, b := channel.SessionOf(conf, "ruda", in.Where()), channel.SessionOf(conf, "ruda", i.Where()); a != b {
 				t.Errorf("with dmScope %s in %s, messages are of session %s and commands of %s, want one", scope, place, a, b)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
@@ -38,7 +39,7 @@ func (b *Bots) Sight(guildID, channelID, threadID string) []route.Bot {
 
 // reads reports whether a bot is known to receive messages of a place with content: it has a session, sees the place,
 // and may read it.
-func (b *Bots) reads(f *Message) bool {
+func (b *Bots) reads(f *channel.Message) bool {
 	b.mu.Lock()
 	bots := slices.Collect(maps.Values(b.bots))
 	b.mu.Unlock()

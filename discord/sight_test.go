@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
@@ -35,7 +36,7 @@ func (m *team) settled() {
 		m.until(b.Username+" to be notified of all", func() bool {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			return slices.ContainsFunc(m.facts, func(in discord.Inbound) bool { return in.Message.ID == said.ID })
+			return slices.ContainsFunc(m.facts, func(in channel.Inbound) bool { return in.Message.ID == said.ID })
 		})
 	}
 }
@@ -178,7 +179,7 @@ func TestSightOfBotsThatAreConnecting(t *testing.T) {
 
 func TestMarksWithoutAccountAreOfAllThatSeeThePlace(t *testing.T) {
 	t.Parallel()
-	var marks []discord.Mark
+	var marks []channel.Mark
 	m := newTeam(t)
 	hidden := m.guild.AddChannel("hidden", discordtest.ChannelOptions{HiddenTo: []string{m.eden.ID}})
 	last, lastHidden := m.post(m.channel.ID, "known"), m.post(hidden.ID, "known too")
@@ -190,9 +191,9 @@ func TestMarksWithoutAccountAreOfAllThatSeeThePlace(t *testing.T) {
 	}
 	said := m.post(talk.ID, "between us")
 	m.post(talk.ID, "alone")
-	marks = []discord.Mark{{GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: last.ID}, {GuildID: m.guild.ID, ChannelID: hidden.ID, MessageID: lastHidden.ID},
+	marks = []channel.Mark{{GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: last.ID}, {GuildID: m.guild.ID, ChannelID: hidden.ID, MessageID: lastHidden.ID},
 		{ChannelID: talk.ID, MessageID: said.ID}, {AccountID: "eden", ChannelID: talk.ID, MessageID: said.ID}}
-	m.Bots = discord.New(discord.Options{Transport: m.Transport(), OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Marks: marks})
+	m.Bots = discord.New(channel.Options{Transport: m.Transport(), OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() }, Marks: marks})
 	m.start()
 	m.untilTold("ruda", "created missed by ruda (missed)")
 	for _, id := range []string{"ruda", "eden"} {
@@ -220,8 +221,8 @@ func TestAccountsThatComeLaterBeginWhereTheOthersAre(t *testing.T) {
 	m := newTeam(t)
 	last := m.post(m.channel.ID, "known")
 	m.post(m.channel.ID, "missed")
-	m.Bots = discord.New(discord.Options{Transport: m.Transport(), OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() },
-		Marks: []discord.Mark{{GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: last.ID}}})
+	m.Bots = discord.New(channel.Options{Transport: m.Transport(), OnMessage: m.heard, OnStatus: func(health.Bot) { m.wake() },
+		Marks: []channel.Mark{{GuildID: m.guild.ID, ChannelID: m.channel.ID, MessageID: last.ID}}})
 	all := m.settings.accounts
 	m.settings.accounts = all[:1]
 	m.start()

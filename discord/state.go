@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
@@ -45,7 +46,7 @@ type trouble struct {
 
 // troubleOf classifies the result of connecting.
 func troubleOf(account string, err error) trouble {
-	var refused *Error
+	var refused *channel.Error
 	var closed *closeError
 	switch {
 	case errors.As(err, &refused) && refused.Class == collaborate.ClassUnauthorized,

@@ -61,7 +61,7 @@ func (b *testBundle) heard(t testing.TB, m route.Message, refused ...string) {
 		}
 		var list []eventstore.StreamAppend
 		for _, e := range d.Events() {
-			stream := coordination.DiscordStream(m.ID)
+			stream := coordination.MessageStream(m.ID)
 			if strings.HasPrefix(e.Type, "thread.") {
 				stream = coordination.ThreadStream(m.Place())
 			}

@@ -293,7 +293,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 		id := strconv.Itoa(1_404_000_000_000_000_100 + i)
 		e := newEvent(t, coordination.TypeDiscordInboundObserved, "eden", int64(at(0)), coordination.DiscordInbound{MessageID: id, ChannelID: channelID,
 			GuildID: guildID, AuthorID: minsu, Decision: "observer", Reason: code, Agents: []string{"eden"}})
-		if _, err := b.db.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.DiscordStream(id), Events: []eventstore.NewEvent{e}}); err != nil {
+		if _, err := b.db.Append(t.Context(), eventstore.StreamAppend{Stream: coordination.MessageStream(id), Events: []eventstore.NewEvent{e}}); err != nil {
 			t.Fatal(err)
 		}
 		r := get[monitor.Routing](t, b, "/api/routing/"+id, http.StatusOK)

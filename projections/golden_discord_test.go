@@ -25,7 +25,7 @@ func discordHistory(t *testing.T) (appends []eventstore.StreamAppend) {
 		}}})
 	}
 	heard := func(typ, id, place, agent, author, decision, reason string, change func(*coordination.DiscordInbound)) {
-		add(coordination.DiscordStream(id), typ, agent, filled(func(d *coordination.DiscordInbound) {
+		add(coordination.MessageStream(id), typ, agent, filled(func(d *coordination.DiscordInbound) {
 			d.MessageID, d.ChannelID, d.ThreadID, d.AuthorAgent, d.Decision, d.Reason, d.Order = id, channel, "", author, decision, reason, ""
 			if place != channel {
 				d.ThreadID = place

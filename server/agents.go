@@ -88,7 +88,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		return err
 	}
 	a.messenger = messenger.New(messenger.Options{
-		Log: p.log, Queue: a.queue, Config: inForce, Channels: discordChannels{p, a.discord}, CheckModel: checkModel, Tasks: delegations.Service{},
+		Log: p.log, Queue: a.queue, Config: inForce, Channels: announcements{p, a.discord.channelSide}, CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})

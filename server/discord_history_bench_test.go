@@ -12,13 +12,13 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/inbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/discord"
-	"github.com/pronto-lab/openclawd/discord/inbound"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
@@ -118,7 +118,7 @@ func (p *pastLog) fill(n int) {
 		m := p.message(i%3 == 0, text)
 		d := route.Decide(&route.Situation{Message: m, Bots: p.bots, Policy: policy, Participants: route.Attendance{}})
 		for _, e := range d.Events() {
-			stream := coordination.DiscordStream(m.ID)
+			stream := coordination.MessageStream(m.ID)
 			if strings.HasPrefix(e.Type, "thread.") {
 				stream = coordination.ThreadStream(m.Place())
 			}
@@ -182,10 +182,10 @@ func (p *pastLog) flush() {
 func (p *pastLog) forget() { p.monitor = inbound.New(p.options) }
 
 // hears passes a message to the monitor and returns what was reported.
-func (p *pastLog) hears(thread bool, text string) discord.Inbound {
+func (p *pastLog) hears(thread bool, text string) channel.Inbound {
 	m := p.message(thread, text)
-	in := discord.Inbound{Kind: discord.Created, AccountID: "a1", BotID: pastBot(1), Message: discord.Message{ID: m.ID, GuildID: m.GuildID, ChannelID: m.Place(),
-		Content: text, At: m.At, Author: discord.Author{User: discord.User{ID: pastPerson, Name: "병욱"}}}}
+	in := channel.Inbound{Kind: channel.Created, AccountID: "a1", BotID: pastBot(1), Message: channel.Message{ID: m.ID, GuildID: m.GuildID, ChannelID: m.Place(),
+		Content: text, At: m.At, Author: channel.Author{User: channel.User{ID: pastPerson, Name: "병욱"}}}}
 	if thread {
 		in.Message.ParentID = m.ChannelID
 	}

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronto-lab/openclawd/channel/inbound"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
-	"github.com/pronto-lab/openclawd/discord/inbound"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 

@@ -75,11 +75,11 @@ func (s *story) tell(t *testing.T, log *sqlite.DB) {
 	heard := coordination.DiscordInbound{Context: coordination.Context{EventRole: coordination.RoleObservability}, MessageID: storyHandled, ChannelID: storyChannel,
 		GuildID: storyGuild, AuthorID: "1402000000000000001", AuthorName: "민수", Decision: "handler", Reason: string(route.ByMention), Order: "primary",
 		Text: "<@" + storyEdenBot + "> 배포를 봐줘", MentionedAgents: []string{"eden"}, AccountID: "eden", RunID: "run-1"}
-	happens(coordination.DiscordStream(storyHandled), coordination.TypeDiscordInboundHandled, "eden", 10*time.Minute, heard)
+	happens(coordination.MessageStream(storyHandled), coordination.TypeDiscordInboundHandled, "eden", 10*time.Minute, heard)
 	watched := heard
 	watched.Decision, watched.Reason, watched.Order, watched.Text, watched.AccountID, watched.RunID = "observer", string(route.OthersMentioned), "", "", "", ""
 	watched.Agents, watched.Summary = []string{"ruda", "seum"}, "@이든 배포를 봐줘"
-	happens(coordination.DiscordStream(storyHandled), coordination.TypeDiscordInboundObserved, "", 10*time.Minute, watched)
+	happens(coordination.MessageStream(storyHandled), coordination.TypeDiscordInboundObserved, "", 10*time.Minute, watched)
 	run := coordination.RunStream("run-1")
 	happens(run, coordination.TypeRunQueued, "eden", 10*time.Minute, coordination.RunQueued{RunID: "run-1", SessionKey: "agent:eden:main", Lane: "main", Cause: "discord", Message: "m"})
 	began := s.now.Add(-10 * time.Minute).UnixMilli()
@@ -90,7 +90,7 @@ func (s *story) tell(t *testing.T, log *sqlite.DB) {
 		ChannelID: storyChannel, GuildID: storyGuild, MessageID: "1404000000000000003", AccountID: "eden", Purpose: "reply", RunID: "run-1"})
 	dropped := coordination.DiscordInbound{MessageID: storySilent, ChannelID: storyChannel, GuildID: storyGuild, AuthorID: "9", AuthorName: "beep", Decision: "dropped",
 		Reason: string(route.ForeignBot), Agents: []string{"eden", "ruda", "seum"}}
-	happens(coordination.DiscordStream(storySilent), coordination.TypeDiscordInboundDropped, "", 8*time.Minute, dropped)
+	happens(coordination.MessageStream(storySilent), coordination.TypeDiscordInboundDropped, "", 8*time.Minute, dropped)
 	asked := coordination.A2ACollaborate{Context: coordination.Context{EventRole: coordination.RoleOrchestration}, CollabID: "c1", FromAgent: "ruda", ToAgent: "eden", Key: "k",
 		Content: "h", Base: s.now.Add(-7 * time.Minute).UnixMilli(), Mode: "new_thread", ParentChannelID: storyChannel, Message: "<@" + storyEdenBot + "> 리뷰 부탁",
 		SessionKey: "agent:ruda:main"}

@@ -1,6 +1,7 @@
 package collaborate
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,15 +18,32 @@ type Chunk struct {
 
 func (c Chunk) String() string { return c.Head + c.Body + c.Tail }
 
-// Chunks splits a text into messages of at most MaxMessage characters, counted as Discord does. A text that fits is
-// posted unchanged. Chunks of only white space, which Discord refuses, are left out.
+// Chunks splits a text into messages of Discord: see ChunksFor.
 func Chunks(text string) (messages []string) {
-	for _, c := range Split(text, MaxMessage) {
+	discord, _ := coordination.ChannelNamed(coordination.Discord)
+	return ChunksFor(discord, text)
+}
+
+// ChunksFor splits a text into messages within a channel's limit, counted as the channel does. A text that fits is
+// posted unchanged. Chunks of only white space, which services refuse, are left out.
+func ChunksFor(channel coordination.Channel, text string) (messages []string) {
+	for _, c := range split(channel, text) {
 		if s := c.String(); coordination.TrimJS(c.Body) != "" {
 			messages = append(messages, s)
 		}
 	}
 	return messages
+}
+
+// split is Split within a channel's limit. A character is at most two UTF-16 code units: half the limit always fits.
+func split(channel coordination.Channel, text string) (chunks []Chunk) {
+	for limit := channel.MaxMessage; ; limit -= channel.MaxMessage / 8 {
+		chunks = Split(text, limit)
+		tooLong := func(c Chunk) bool { return channel.Length(c.String()) > channel.MaxMessage }
+		if limit <= channel.MaxMessage/2 || !slices.ContainsFunc(chunks, tooLong) {
+			return chunks
+		}
+	}
 }
 
 // leastLimit is the minimum message size: a code block needs its marks, its language and some content.

@@ -76,7 +76,7 @@ func (p *Plan) Recall(threadID, originSession, originTask string) (sessionKey, t
 		fmt.Fprintf(&b, ", task %s", originTask)
 	}
 	b.WriteString(". What is answered here is for that.")
-	return coordination.ChannelKey(p.From, "discord", threadID).String(), b.String()
+	return coordination.PlaceKey(p.From, threadID, false).String(), b.String()
 }
 
 // compose writes the messages, and returns whom they notify.
@@ -86,7 +86,8 @@ func (p *Plan) compose(s *Situation, message string) {
 		content = "<@" + p.TargetBotID + ">\n\n" + message
 		p.Notify = []string{p.TargetBotID}
 	}
-	p.Messages = Chunks(content)
+	channel, _ := coordination.ChannelNamed(coordination.ChannelOf(p.ChannelID))
+	p.Messages = ChunksFor(channel, content)
 	for _, b := range s.Bots {
 		if (strings.Contains(message, "<@"+b.UserID+">") || strings.Contains(message, "<@!"+b.UserID+">")) && !slices.Contains(p.Notify, b.UserID) {
 			p.Notify = append(p.Notify, b.UserID)

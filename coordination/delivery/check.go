@@ -52,8 +52,12 @@ func (d *Delivery) checkWho() *Refusal {
 	if !slices.Contains([]string{Reply, Announce, Request, Reminder, Escalate, Report, Approval, Notice, Send}, d.Purpose) {
 		return &Refusal{"purpose", d.Purpose, "give a purpose declared by package delivery"}
 	}
-	if d.AccountID == "" {
-		return &Refusal{"accountId", "", "name an account of channels.discord.accounts"}
+	channel := d.traits()
+	switch {
+	case channel.Name == "" || d.Channel != "" && (d.Channel != channel.Name || d.Channel == coordination.Discord):
+		return &Refusal{"channel", d.Channel, "name a channel, or leave it out for Discord"}
+	case d.AccountID == "":
+		return &Refusal{"accountId", "", "name an account of channels." + channel.Name + ".accounts"}
 	}
 	for _, f := range [...]struct{ name, value string }{{"accountId", d.AccountID}, {"agentId", d.AgentID}, {"collabId", d.CollabID}, {"runId", d.RunID},
 		{"reportOf", d.ReportOf}, {"approvalId", d.ApprovalID}, {"route", string(d.Route)}, {"seed", d.Seed}} {
@@ -65,15 +69,19 @@ func (d *Delivery) checkWho() *Refusal {
 }
 
 func (d *Delivery) checkPlace() *Refusal {
-	const hint = "give a Discord id, a positive number"
+	channel := d.traits()
+	hint := "give a Discord id, a positive number"
+	if channel.Name != coordination.Discord {
+		hint = "give an id of " + channel.Title + ", such as " + channel.Name + ":123"
+	}
 	switch {
-	case !isID(d.ChannelID):
+	case !channel.IsPlaceID(d.ChannelID):
 		return &Refusal{"channelId", d.ChannelID, hint}
-	case d.ThreadID != "" && !isID(d.ThreadID):
+	case d.ThreadID != "" && !channel.IsThreadOf(d.ThreadID, d.ChannelID):
 		return &Refusal{"threadId", d.ThreadID, hint}
-	case d.GuildID != "" && !isID(d.GuildID):
+	case d.GuildID != "" && !channel.IsPlaceID(d.GuildID):
 		return &Refusal{"guildId", d.GuildID, hint}
-	case d.ReplyTo != "" && !isID(d.ReplyTo):
+	case d.ReplyTo != "" && !channel.IsMessageIn(d.ReplyTo, d.ChannelID):
 		return &Refusal{"replyTo", d.ReplyTo, hint}
 	case d.ThreadID != "" && d.Open != nil:
 		return &Refusal{"open", d.Open.Name, "name a thread, or have one opened, not both"}
@@ -83,7 +91,7 @@ func (d *Delivery) checkPlace() *Refusal {
 		return &Refusal{"notify", strconv.Itoa(len(d.Notify)), "notify at most " + strconv.Itoa(MaxNotify) + " users"}
 	}
 	for _, id := range d.Notify {
-		if !isID(id) {
+		if !channel.IsUserID(id) || strings.Trim(id, "0") == "" {
 			return &Refusal{"notify", id, hint}
 		}
 	}
@@ -96,8 +104,8 @@ func (d *Delivery) checkOpening() *Refusal {
 		return nil
 	}
 	n := utf8.RuneCountInString(o.Name)
-	if coordination.TrimJS(o.Name) == "" || n > collaborate.MaxThreadName || !isText(o.Name, 4*collaborate.MaxThreadName) {
-		return &Refusal{"open.name", o.Name, "give 1 to " + strconv.Itoa(collaborate.MaxThreadName) + " characters"}
+	if coordination.TrimJS(o.Name) == "" || n > d.traits().MaxThreadName || !isText(o.Name, 4*collaborate.MaxThreadName) {
+		return &Refusal{"open.name", o.Name, "give 1 to " + strconv.Itoa(d.traits().MaxThreadName) + " characters"}
 	}
 	for _, f := range [...]struct {
 		name, value string
@@ -115,15 +123,16 @@ func (d *Delivery) checkMessages() *Refusal {
 	if n := len(d.Messages); n == 0 || n > MaxMessages {
 		return &Refusal{"messages", strconv.Itoa(n), "give 1 to " + strconv.Itoa(MaxMessages)}
 	}
+	channel := d.traits()
 	for i, m := range d.Messages {
 		field := "messages[" + strconv.Itoa(i) + "]"
-		switch n := utf8.RuneCountInString(m); {
+		switch n := channel.Length(m); {
 		case !utf8.ValidString(m):
 			return &Refusal{field, m, "give UTF-8"}
 		case coordination.TrimJS(m) == "":
-			return &Refusal{field, m, "leave it out: Discord rejects empty messages"}
-		case n > collaborate.MaxMessage:
-			return &Refusal{field, strconv.Itoa(n) + " characters", "split it with collaborate.Chunks: Discord accepts at most " + strconv.Itoa(collaborate.MaxMessage)}
+			return &Refusal{field, m, "leave it out: " + channel.Title + " rejects empty messages"}
+		case n > channel.MaxMessage:
+			return &Refusal{field, strconv.Itoa(n) + " characters", "split it with collaborate.Chunks: " + channel.Title + " accepts at most " + strconv.Itoa(channel.MaxMessage)}
 		}
 	}
 	return nil
@@ -135,7 +144,7 @@ func (d *Delivery) checkRest() *Refusal {
 	case len(d.Components) > MaxComponents:
 		return &Refusal{"components", strconv.Itoa(len(d.Components)) + " bytes", "keep them below 16 KiB"}
 	case len(d.Components) > 0 && json.Unmarshal(d.Components, &rows) != nil:
-		return &Refusal{"components", string(d.Components[:min(len(d.Components), maxShown)]), "give a JSON array of Discord components"}
+		return &Refusal{"components", string(d.Components[:min(len(d.Components), maxShown)]), "give a JSON array of " + d.traits().Title + " components"}
 	case len(d.Detail) > MaxDetail:
 		return &Refusal{"detail", strconv.Itoa(len(d.Detail)) + " bytes", "keep it below 64 KiB"}
 	case len(d.Detail) > 0 && (!json.Valid(d.Detail) || coordination.EachField(d.Detail, func(string, []byte) bool { return false }) != nil):
@@ -146,10 +155,4 @@ func (d *Delivery) checkRest() *Refusal {
 
 func isText(s string, most int) bool {
 	return len(s) <= most && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0
-}
-
-// isID reports whether a text can be a Discord id.
-func isID(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 64)
-	return err == nil && n > 0 && s[0] != '+'
 }

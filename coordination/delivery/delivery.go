@@ -1,9 +1,9 @@
-// Package delivery defines a post to Discord, how far it has come, and its next step. It is pure: progress is folded from events; the
-// time and Discord's answers are passed in.
+// Package delivery defines a post to a channel, how far it has come, and its next step. It is pure: progress is folded from events; the
+// time and the service's answers are passed in.
 //
 // A delivery is the payload of a work.scheduled event of Kind, and its progress lies in that work's stream. Its thread, if any, is
 // opened first, then its messages are posted in order. Every completed step is an event before the next one starts. A step that may have
-// been carried out is searched for in Discord before it is repeated; one that cannot be confirmed either way is not repeated.
+// been carried out is searched for there before it is repeated; one that cannot be confirmed either way is not repeated.
 package delivery
 
 import (
@@ -18,11 +18,12 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Kind is the work kind of deliveries.
-const Kind = "discord"
-
-// Pool is the work pool of deliveries.
-const Pool = "discord"
+// Kind and Pool are the work kind and pool of deliveries to Discord. Those to another channel have its name as both, so that an outage of
+// one channel does not hold the posts to another.
+const (
+	Kind = coordination.Discord
+	Pool = coordination.Discord
+)
 
 // ReplyEffect is the effect id of posting a run's final answer, or a notice of its failure.
 func ReplyEffect(runID string) string { return "reply/" + runID }
@@ -39,9 +40,10 @@ const (
 	Send     = "send"     // from a gateway client
 )
 
-// Delivery is a post to Discord.
+// Delivery is a post to a channel.
 type Delivery struct {
-	Context   coordination.Context `json:"context,omitzero"` // of its events
+	Context   coordination.Context `json:"context,omitzero"`  // of its events
+	Channel   string               `json:"channel,omitempty"` // "": Discord
 	Purpose   string               `json:"purpose"`
 	AgentID   string               `json:"agentId,omitempty"` // the agent that speaks
 	AccountID string               `json:"accountId"`         // the account of the bot that posts
@@ -50,10 +52,10 @@ type Delivery struct {
 	ThreadID  string               `json:"threadId,omitempty"` // the existing thread to post in; "" for none, or with Open
 	Open      *Opening             `json:"open,omitempty"`     // a thread to open first; nil for none
 
-	Messages   []string        `json:"messages"` // each within Discord's limit
+	Messages   []string        `json:"messages"` // each within the channel's limit
 	Notify     []string        `json:"notify,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty"`    // set on the first message
-	Components json.RawMessage `json:"components,omitempty"` // buttons of the last message: a JSON array of Discord components
+	Components json.RawMessage `json:"components,omitempty"` // buttons of the last message: a JSON array in the channel's form
 	System     bool            `json:"system,omitempty"`     // posted by openclawd itself: answers no request, calls only mentioned agents
 
 	Route collaborate.Route `json:"route,omitempty"` // of a Request: how its thread was chosen
@@ -95,7 +97,7 @@ type Outcome struct {
 	ThreadID   string // opened or given
 	ThreadName string
 	MessageIDs []string // posted, in order
-	SentAt     int64    // when the first was sent according to Discord, ms since 1970
+	SentAt     int64    // when the first was sent, ms since 1970; in Discord according to its id
 	Code       string   // of Failed and Unknown: a code of package collaborate
 	Text       string   // likewise: what happened
 	Hint       string   // likewise
@@ -126,16 +128,23 @@ func (d *Delivery) Work(effectID string, dueAt int64) (coordination.WorkSchedule
 	}
 	c := d.Context
 	c.EventRole = coordination.RoleObservability
-	return coordination.WorkScheduled{Context: c, EffectID: effectID, Kind: Kind, Key: d.key(effectID), Pool: Pool, Owner: d.AgentID, DueAtMs: dueAt,
+	return coordination.WorkScheduled{Context: c, EffectID: effectID, Kind: d.traits().Name, Key: d.key(effectID), Pool: d.traits().Name, Owner: d.AgentID, DueAtMs: dueAt,
 		Payload: payload}, nil
 }
 
 // key orders deliveries: those with the same place, or the same thread to open, go out one by one.
 func (d *Delivery) key(effectID string) string {
+	channel := d.traits().Name
 	if d.Open != nil {
-		return "discord/open/" + d.ChannelID + "/" + cmp.Or(d.Open.ReuseKey, effectID)
+		return channel + "/open/" + d.ChannelID + "/" + cmp.Or(d.Open.ReuseKey, effectID)
 	}
-	return "discord/" + cmp.Or(d.ThreadID, d.ChannelID)
+	return channel + "/" + cmp.Or(d.ThreadID, d.ChannelID)
+}
+
+// traits are those of the channel; of an unknown one, which check refuses, they are zero.
+func (d *Delivery) traits() coordination.Channel {
+	c, _ := coordination.ChannelNamed(d.Channel)
+	return c
 }
 
 // Nonce prefixes. response.SystemNonce recognises systemNonce.
@@ -145,7 +154,7 @@ const (
 	nonceLength = 25
 )
 
-// Nonce is the 25-character nonce under which Discord deduplicates the i-th message in place. It is the same in every attempt.
+// Nonce is the 25-character nonce under which the i-th message in place is deduplicated, where the channel does that. It is the same in every attempt.
 // response.SystemNonce recognises those of System deliveries.
 func (d *Delivery) Nonce(effectID, place string, i int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %d", cmp.Or(d.Seed, effectID), place, i))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
@@ -38,6 +39,7 @@ const (
 
 // Next returns the next step at now, ms since 1970. Its result must be recorded in p before Next is called again.
 func Next(d *Delivery, p *Progress, now int64) Step {
+	channel := d.traits()
 	s := Step{Do: PostOne, Index: len(p.MessageIDs), Since: cmp.Or(p.since, now)}
 	find, deed := FindOne, collaborate.PostMessage
 	switch {
@@ -50,7 +52,7 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 	if p.look.last == "" && n.Wait > 0 && !p.waited {
 		return Step{Do: Wait, Wait: n.Wait}
 	}
-	if p.looks(&n, deed, now) {
+	if p.looks(&n, deed, now, &channel) {
 		switch wait, again := p.look.retry(); {
 		case again && wait > 0 && !p.waited:
 			return Step{Do: Wait, Wait: wait}
@@ -106,12 +108,13 @@ func (t *tries) retry() (wait time.Duration, again bool) {
 	return 0, false
 }
 
-// looks reports whether to search first: always where the action may have been carried out, unless Discord still deduplicates by nonce.
-func (p *Progress) looks(n *collaborate.Next, deed collaborate.Operation, now int64) bool {
+// looks reports whether to search first: always where the action may have been carried out, unless the channel still deduplicates by
+// nonce.
+func (p *Progress) looks(n *collaborate.Next, deed collaborate.Operation, now int64, channel *coordination.Channel) bool {
 	if p.looked || !p.unsure {
 		return false
 	}
-	return n.Look || !n.Retry || p.deed.last == "" || deed == collaborate.OpenThread || now-p.unsureAt > nonceHolds.Milliseconds()
+	return n.Look || !n.Retry || p.deed.last == "" || deed == collaborate.OpenThread || !channel.Nonces || now-p.unsureAt > nonceHolds.Milliseconds()
 }
 
 func (p *Progress) outcome(d *Delivery, s State) Outcome {
@@ -125,7 +128,7 @@ func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 	if s == Reroute {
 		o.Code = collaborate.CodeNotFound
 	}
-	o.Hint = cmp.Or(p.Hint, Hint(o.Code))
+	o.Hint = cmp.Or(p.Hint, Hint(d.Channel, o.Code))
 	o.Text = cmp.Or(p.Text, "an attempt was broken off")
 	what, format := "the thread", "%s was not %s: %s"
 	done := "opened"
@@ -133,31 +136,32 @@ func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 		what, done = fmt.Sprintf("message %d of %d", len(p.MessageIDs)+1, len(d.Messages)), "posted"
 	}
 	if s == Unknown {
-		format, o.Hint = "cannot confirm whether %s was %s: %s", Hint(o.Code)
+		format, o.Hint = "cannot confirm whether %s was %s: %s", Hint(d.Channel, o.Code)
 	}
 	o.Text = fmt.Sprintf(format, what, done, o.Text)
 	return o
 }
 
-// Hint suggests what to do about a delivery given up with code, where the failure brought no better hint.
-func Hint(code string) string {
+// Hint suggests what to do about a delivery to a channel that was given up with code, where the failure brought no better hint.
+func Hint(channel, code string) string {
+	c, _ := coordination.ChannelNamed(channel)
 	switch code {
 	case collaborate.CodeDenied:
 		return "give the bot's role the permission to post there, then resend it"
 	case collaborate.CodeNotFound:
 		return "check that the channel or thread still exists"
 	case collaborate.CodeUnauthorized:
-		return "set the bot's token in channels.discord.accounts"
+		return "set the bot's token in channels." + c.Name + ".accounts"
 	case collaborate.CodeAccount:
-		return "add the account to channels.discord.accounts, then resend it"
+		return "add the account to channels." + c.Name + ".accounts, then resend it"
 	case collaborate.CodeUnknown:
-		return "look for the message in Discord; if it is missing, post it with: openclawd work resend EFFECT"
+		return "look for the message in " + c.Title + "; if it is missing, post it with: openclawd work resend EFFECT"
 	case collaborate.CodeRejected:
-		return "Discord rejected the request: change it and ask again"
+		return c.Title + " rejected the request: change it and ask again"
 	case collaborate.CodeRateLimited:
 		return "wait, then resend it"
 	case collaborate.CodeUnavailable, collaborate.CodeTimeout:
-		return "see https://discordstatus.com, then resend it"
+		return "see " + c.Status + ", then resend it"
 	}
 	return ""
 }

@@ -14,7 +14,7 @@ const AnyAccount = "*"
 // Binding assigns messages to an agent. A blank field matches anything, except AccountID.
 type Binding struct {
 	Agent   string
-	Channel string // discord
+	Channel string // such as discord
 	Account string // "" is DefaultAccount
 	Peer    Peer
 	Guild   string
@@ -47,7 +47,7 @@ var tiers = [...]Tier{TierPeer, TierParent, TierRoles, TierGuild, TierTeam, Tier
 
 // Spot is the origin of a message, as bindings match it.
 type Spot struct {
-	Channel  string   // discord
+	Channel  string   // such as discord
 	Accounts []string // of the bots that see it
 	Peer     Peer
 	Parent   Peer
@@ -80,9 +80,9 @@ func Resolve(bindings []Binding, s *Spot, usable func(agent string) bool, fallba
 	return fallback, TierDefault, ""
 }
 
-// Recipient returns the agent that a direct message to a bot belongs to: Resolve's answer with the bot's own agent as the fallback.
-func Recipient(bindings []Binding, account, userID string, usable func(agent string) bool, own string) (agent string, tier Tier, bound string) {
-	spot := Spot{Channel: "discord", Accounts: []string{account}, Peer: Peer{"direct", userID}, Direct: true}
+// Recipient returns the agent that a direct message to a bot of a channel belongs to: Resolve's answer with the bot's own agent as the fallback.
+func Recipient(bindings []Binding, channel, account, userID string, usable func(agent string) bool, own string) (agent string, tier Tier, bound string) {
+	spot := Spot{Channel: channel, Accounts: []string{account}, Peer: Peer{"direct", userID}, Direct: true}
 	return Resolve(bindings, &spot, usable, own)
 }
 

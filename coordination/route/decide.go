@@ -56,7 +56,7 @@ type deliberation struct {
 
 func newCase(s *Situation) *deliberation {
 	c := &deliberation{s: s, m: &s.Message, text: spoken(s.Message.Text), handlers: map[string]Reason{}, held: map[string]Reason{}}
-	c.mentions = mentionedUsers(c.text)
+	c.mentions = mentionedUsers(c.text, c.channel())
 	c.team = newTeam(s.Bots, c.m, c.mentions)
 	c.d = Decision{at: s.Message, hop: s.Hop, Author: c.team.agents[c.m.Author.ID]}
 	c.d.sender = coordination.Head(cmp.Or(c.m.Author.Name, c.m.Author.ID), maxName)
@@ -106,7 +106,7 @@ func (c *deliberation) direct() {
 		c.dropAll(OwnMessage)
 		return
 	}
-	agent, tier, bound := Recipient(c.s.Bindings, b.AccountID, c.m.Author.ID, c.known, b.Agent)
+	agent, tier, bound := Recipient(c.s.Bindings, coordination.ChannelOf(c.m.ChannelID), b.AccountID, c.m.Author.ID, c.known, b.Agent)
 	if bound != "" && bound != agent {
 		c.warn(WarnOwnerAbsent)
 	}
@@ -186,10 +186,22 @@ func (c *deliberation) callInChannel() {
 	}
 }
 
+// channel is the channel of the message.
+func (c *deliberation) channel() coordination.Channel {
+	own, _ := coordination.ChannelNamed(coordination.ChannelOf(c.m.ChannelID))
+	return own
+}
+
+// peerOf is the place as bindings name it: by the service's own id.
+func peerOf(m *Message) Peer {
+	id, _ := coordination.ParseChatID(m.ChannelID)
+	return Peer{string(coordination.PlaceKey("", m.ChannelID, false).Kind), id.Chat}
+}
+
 // callOwner calls the agent responsible for a channel.
 func (c *deliberation) callOwner() {
 	fallback := strings.ToLower(c.s.Policy.DefaultAgent)
-	spot := Spot{Channel: "discord", Accounts: c.team.accounts(), Peer: Peer{"channel", c.m.ChannelID}, Guild: c.m.GuildID, Roles: c.m.Author.Roles}
+	spot := Spot{Channel: coordination.ChannelOf(c.m.ChannelID), Accounts: c.team.accounts(), Peer: peerOf(c.m), Guild: c.m.GuildID, Roles: c.m.Author.Roles}
 	agent, tier, bound := Resolve(c.s.Bindings, &spot, c.team.sees, fallback)
 	c.others = NotOwner
 	switch {

@@ -115,7 +115,7 @@ func (d *Decision) others(v *Verdict) Event {
 func (d *Decision) data(v *Verdict) coordination.DiscordInbound {
 	m := &d.at
 	return coordination.DiscordInbound{
-		Context: ours(), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
+		Context: ours(), Channel: coordination.OtherChannel(m.ChannelID), MessageID: m.ID, ChannelID: m.ChannelID, ThreadID: m.ThreadID, GuildID: m.GuildID, AuthorID: m.Author.ID, AuthorAgent: d.Author,
 		AccountID: m.AccountID, AuthorName: d.sender, Decision: string(v.Mode), Reason: string(v.Reason), MentionedAgents: d.Mentioned, System: m.System, Hop: d.hop,
 		CausedBy: m.CausedBy, CollabID: m.CollabID,
 	}

@@ -1,6 +1,13 @@
 package route
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// maxMention is more than the bytes of a mention after its beginning.
+const maxMention = 32
 
 // spoken returns a text without code and quotes; each leaves a space. Escaped characters are removed as well.
 func spoken(text string) string {
@@ -85,27 +92,19 @@ func isPunctuation(b byte) bool {
 	return b > ' ' && b < 0x7F && !(b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z')
 }
 
-// maxSnowflake is the maximum number of digits of a Discord id.
-const maxSnowflake = 20
-
 // mentionedUsers lists the user ids that a text mentions, <@id> or <@!id>, in order of first appearance, without roles, channels and
 // everyone.
-func mentionedUsers(text string) (ids []string) {
+func mentionedUsers(text string, in coordination.Channel) (ids []string) {
 	for {
 		_, after, found := strings.Cut(text, "<@")
 		if !found {
 			return ids
 		}
 		text = after
-		id := strings.TrimPrefix(after, "!")
-		digits := 0
-		for digits < len(id) && id[digits] >= '0' && id[digits] <= '9' {
-			digits++
+		id, _, closed := strings.Cut(strings.TrimPrefix(after[:min(len(after), maxMention)], "!"), ">")
+		if closed && in.IsUserID(id) {
+			ids = appendNew(ids, id)
 		}
-		if digits == 0 || digits > maxSnowflake || digits == len(id) || id[digits] != '>' {
-			continue
-		}
-		ids = appendNew(ids, id[:digits])
 	}
 }
 

@@ -9,7 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
+
+// inDiscord are the traits of Discord.
+func inDiscord() coordination.Channel {
+	c, _ := coordination.ChannelNamed(coordination.Discord)
+	return c
+}
 
 func TestMentionedUsers(t *testing.T) {
 	t.Parallel()
@@ -36,7 +44,7 @@ func TestMentionedUsers(t *testing.T) {
 		{"```\n> <@1>\n```\n> <@3>\n<@2>", "2"},
 		{"", ""},
 	} {
-		if got := strings.Join(mentionedUsers(spoken(tt.text)), " "); got != tt.want {
+		if got := strings.Join(mentionedUsers(spoken(tt.text), inDiscord()), " "); got != tt.want {
 			t.Errorf("%q mentions %q, want %q", tt.text, got, tt.want)
 		}
 	}
@@ -190,7 +198,7 @@ func TestAnyText(t *testing.T) {
 		"main.go", "\xff"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.OneOf(piece, rapid.String()), 0, 30).Draw(t, "text"), "")
-		for _, id := range mentionedUsers(spoken(text)) {
+		for _, id := range mentionedUsers(spoken(text), inDiscord()) {
 			if !strings.Contains(text, "<@"+id+">") && !strings.Contains(text, "<@!"+id+">") {
 				t.Fatalf("%s is not mentioned in %q", id, text)
 			}

@@ -128,10 +128,11 @@ func read(ctx context.Context, tx *sql.Tx, how How, query string, args ...any) (
 // of alternating each event answers the one before.
 func startedByFirst(stream string) bool {
 	switch family(stream) {
-	case "run", "job", "work", "plan", "collab", "discord", "redaction":
+	case "run", "job", "work", "plan", "collab", "redaction":
 		return true
 	}
-	return false
+	_, decided := coordination.MessageOfStream(stream)
+	return decided
 }
 
 func alternating(stream string) bool {

@@ -184,7 +184,7 @@ func TestBug43_DeliveredContextStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.append(t, eventstore.StreamAppend{Stream: coordination.DiscordStream("55"), Events: []eventstore.NewEvent{
+	l.append(t, eventstore.StreamAppend{Stream: coordination.MessageStream("55"), Events: []eventstore.NewEvent{
 		eventstore.NewEvent{Type: coordination.TypeDiscordInboundHandled, AgentID: "eden", Data: told}.WithTS(base + 5)}})
 	for range 2 {
 		want(t, "of eden", l.observed(t, routing.ObservedQuery{Agent: "EDEN"}), []string{"eden 54", "eden 52", "eden 51"})
@@ -489,7 +489,7 @@ func TestWhatMakesNoSenseChangesNothing(t *testing.T) {
 		blank.Events[0].Data = json.RawMessage(`{}`)
 		l.append(t, blank)
 	}
-	l.append(t, event(9, coordination.DiscordStream("51"), coordination.TypeTaskStarted, "eden", coordination.TaskStarted{}))
+	l.append(t, event(9, coordination.MessageStream("51"), coordination.TypeTaskStarted, "eden", coordination.TaskStarted{}))
 	want(t, "tables", projectiontest.Dump(t, l, routing.Definition())[1:], before)
 	l.append(t, good...)
 	if len(l.messages(t, routing.MessageQuery{})) != 1 || len(l.places(t, routing.PlaceQuery{})) != 2 {

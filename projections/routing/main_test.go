@@ -161,7 +161,7 @@ func home(e route.Event) eventstore.StreamAppend {
 	stream := ""
 	switch d := e.Data.(type) {
 	case coordination.DiscordInbound:
-		stream = coordination.DiscordStream(d.MessageID)
+		stream = coordination.MessageStream(d.MessageID)
 	case coordination.Thread:
 		stream = coordination.ThreadStream(d.ThreadID)
 	case coordination.ThreadParticipant:

@@ -85,7 +85,7 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 // applyVerdict folds a verdict on a message. For a redacted event, the stream gives the message and the type gives the
 // verdict for its agent.
 func (p *projector) applyVerdict(tx eventstore.Tx, e *projections.Event, mode route.Mode) error {
-	name, is := strings.CutPrefix(e.Stream, messageStreams)
+	name, is := coordination.MessageOfStream(e.Stream)
 	var d coordination.DiscordInbound
 	if !is || !e.Redacted() && (json.Unmarshal(e.Data, &d) != nil || d.MessageID == "" || nameOf(d.MessageID) != name) {
 		return nil
@@ -314,14 +314,14 @@ func (p *projector) place(tx eventstore.Tx, e *projections.Event, id string) (*p
 
 // Prefixes of stream names.
 const (
-	messageStreams = "discord/"
-	threadStreams  = "thread/"
-	workStreams    = "work/"
+	threadStreams = "thread/"
+	workStreams   = "work/"
 )
 
-// nameOf returns the name of a message in its stream's name.
+// nameOf returns the name of a message in the tables: that of its stream, which a redacted event has, too.
 func nameOf(messageID string) string {
-	return strings.TrimPrefix(coordination.DiscordStream(messageID), messageStreams)
+	name, _ := coordination.MessageOfStream(coordination.MessageStream(messageID))
+	return name
 }
 
 // idIn returns the id in the name of a stream of a family; "" for other streams, or without an id.
@@ -353,8 +353,12 @@ func placeOf(thread, channel string) string {
 	return channel
 }
 
-// newer returns the newer of two messages: their ids are ascending numbers. An id that is not a number is ignored.
+// newer returns the newer of two messages of a place, b being decided later: Discord's ids are ascending numbers, and others say nothing of
+// their order. An id of Discord that is not a number is ignored.
 func newer(a, b string) string {
+	if coordination.OtherChannel(b) != "" {
+		return b
+	}
 	if strings.Trim(b, "0123456789") == "" && (len(b) > len(a) || len(b) == len(a) && b > a) {
 		return b
 	}

@@ -1,22 +1,25 @@
 package settings
 
 import (
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
-	"github.com/pronto-lab/openclawd/discord"
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// CheckBots finds bots without an agent, agents without a bot, and other inconsistencies between channels.discord and bindings. The
-// findings are warnings: the other bots connect. Discord is not queried.
+// CheckBots finds bots without an agent, agents without a bot, and other inconsistencies between the channels and bindings. The findings
+// are warnings: the other bots connect. No service is queried.
 func CheckBots(c *config.Config) (findings config.Findings) {
-	for _, w := range discord.RegistryOf(c).Warnings() {
-		if w.Code == discord.BindingWithoutAccount {
-			continue // reported with its position by the configuration itself
+	for _, own := range coordination.Channels() {
+		for _, w := range channel.RegistryOf(c, own.Name, channel.Links{}).Warnings() {
+			if w.Code == channel.BindingWithoutAccount {
+				continue // reported with its position by the configuration itself
+			}
+			path := "channels." + own.Name + ".accounts." + w.Subject
+			if w.Code == channel.AgentWithoutBot {
+				path = c.AgentPath(w.Subject)
+			}
+			findings = append(findings, config.Finding{Severity: config.Warning, Code: w.Code, File: c.File, Path: path, Message: w.Text, Hint: w.Hint})
 		}
-		path := "channels.discord.accounts." + w.Subject
-		if w.Code == discord.AgentWithoutBot {
-			path = c.AgentPath(w.Subject)
-		}
-		findings = append(findings, config.Finding{Severity: config.Warning, Code: w.Code, File: c.File, Path: path, Message: w.Text, Hint: w.Hint})
 	}
 	return findings
 }

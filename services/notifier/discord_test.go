@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
-	"github.com/pronto-lab/openclawd/discord/outbound"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
@@ -91,7 +92,7 @@ const bindings = `bindings: [{agentId: 'eden', match: {channel: 'discord', accou
 // delivers has the bots of the configuration carry out the posts.
 func (d *fixture) delivers(s *discordtest.Server) {
 	d.t.Helper()
-	bots := discord.New(discord.Options{OnMessage: func(discord.Inbound) {}, Log: slog.New(slog.NewTextHandler(&d.logged, nil)), Transport: s.Transport(),
+	bots := discord.New(channel.Options{OnMessage: func(channel.Inbound) {}, Log: slog.New(slog.NewTextHandler(&d.logged, nil)), Transport: s.Transport(),
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond})
 	bots.Configure(d.config.Load())
 	d.bots = func() (list []collaborate.Bot) {
@@ -119,7 +120,7 @@ func (d *fixture) delivers(s *discordtest.Server) {
 		all.Wait()
 	})
 	late := time.After(patience)
-	for slices.ContainsFunc(bots.Registry().Bots(), func(i discord.Identity) bool { return !i.Connected }) {
+	for slices.ContainsFunc(bots.Registry().Bots(), func(i channel.Identity) bool { return !i.Connected }) {
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-late:

@@ -40,7 +40,7 @@ func short(id string) string {
 func (w *watch) people(c *config.Config, users []string) (people []string) {
 	for _, user := range users {
 		bot := slices.ContainsFunc(w.Bots(), func(b collaborate.Bot) bool { return b.UserID == user }) ||
-			slices.ContainsFunc(c.Discord.Accounts, func(a config.DiscordAccount) bool { return a.BotUserID == user })
+			slices.ContainsFunc(c.Discord.Accounts, func(a config.Account) bool { return a.BotUserID == user })
 		if user != "" && strings.Trim(user, "0123456789") == "" && !bot && !slices.Contains(people, user) {
 			people = append(people, user)
 		}

@@ -25,6 +25,9 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/inbound"
+	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
@@ -33,8 +36,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
-	"github.com/pronto-lab/openclawd/discord/inbound"
-	"github.com/pronto-lab/openclawd/discord/outbound"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
@@ -194,7 +195,7 @@ func (m *team) open() {
 	asks := runqueue.New(runqueue.Options{Log: db, Config: inForce, Models: func() *catalogue.Catalogue { return models }, Now: m.now, NewID: uuid.NewString})
 	ctx, cancel := context.WithCancel(context.Background())
 	var monitor *inbound.Service
-	m.bots = discord.New(discord.Options{OnMessage: func(in discord.Inbound) { monitor.Handle(ctx, in) }, Transport: m.Transport(), Log: logger,
+	m.bots = discord.New(channel.Options{OnMessage: func(in channel.Inbound) { monitor.Handle(ctx, in) }, Transport: m.Transport(), Log: logger,
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond, TimeLimit: cmp.Or(m.set.limit, 5*time.Second)})
 	o := collabtools.Options{Log: db, Discord: seen{m.bots}, Config: inForce, Now: m.now, NewID: uuid.NewString, Logger: logger,
 		Wait: cmp.Or(m.set.wait, patience/3)}
@@ -203,7 +204,7 @@ func (m *team) open() {
 	}
 	m.service = collabtools.New(o)
 	monitor = inbound.New(inbound.Options{Log: db, Queue: asks, Bots: m.bots, Config: inForce, Now: m.now, Logger: logger,
-		Answered: func(tx eventstore.Tx, r *response.Request, answer *discord.Message, now time.Time) ([]eventstore.StreamAppend, error) {
+		Answered: func(tx eventstore.Tx, r *response.Request, answer *channel.Message, now time.Time) ([]eventstore.StreamAppend, error) {
 			return m.service.Answered(tx, r, answer.ID, answer.Content, now)
 		}})
 	if m.box, err = tools.New(tools.Options{Config: inForce, Logger: logger, Tools: []tools.Tool{m.service.Tool()}}); err != nil {
@@ -542,7 +543,7 @@ func arguments(message string, more []string) map[string]any {
 // says has the bot of an agent write in a thread, as at the end of a run, and waits until the message is decided.
 func (m *team) says(agent, thread, text string) {
 	m.t.Helper()
-	p, err := m.bots.Send(m.ctx, discord.Post{AccountID: accounts[agent], ChannelID: thread, Content: text, Nonce: uuid.NewString()[:25]})
+	p, err := m.bots.Send(m.ctx, channel.Post{AccountID: accounts[agent], ChannelID: thread, Content: text, Nonce: uuid.NewString()[:25]})
 	if err != nil {
 		m.t.Fatal(err)
 	}

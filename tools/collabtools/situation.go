@@ -58,7 +58,7 @@ func accountOf(conf *config.Config, agent string) string {
 			return cmp.Or(b.AccountID, config.DefaultAccount)
 		}
 	}
-	if i := slices.IndexFunc(conf.Discord.Accounts, func(a config.DiscordAccount) bool { return strings.EqualFold(a.ID, agent) }); i >= 0 {
+	if i := slices.IndexFunc(conf.Discord.Accounts, func(a config.Account) bool { return strings.EqualFold(a.ID, agent) }); i >= 0 {
 		return conf.Discord.Accounts[i].ID
 	}
 	return ""
