@@ -48,7 +48,7 @@ func MessageStream(messageID string) string {
 }
 
 // MessageOfStream is the id of a message as tables have it, by the name of its stream: the id itself, or a hash of an id
-// that cannot be in a stream name. It is not ok for streams of other families.
+// that cannot be in a stream name. It is not ok for streams that are of no message.
 func MessageOfStream(stream string) (id string, ok bool) {
 	family, rest, _ := strings.Cut(stream, "/")
 	c, known := ChannelNamed(family)
@@ -56,7 +56,7 @@ func MessageOfStream(stream string) (id string, ok bool) {
 	case !known || c.Name != family || rest == "":
 		return "", false
 	case c.Name == Discord:
-		return rest, true
+		return rest, OtherChannel(rest) == "" // else the stream is of none: that message has its own
 	}
 	return c.Name + ":" + rest, true
 }

@@ -82,6 +82,7 @@ func koreanName(agent string) string {
 
 // setting configures a test.
 type setting struct {
+	channel string   // default: discord
 	agents  []string // default: names
 	discord string   // members of channels.discord, JSON
 	config  string   // members of the configuration, JSON
@@ -212,7 +213,7 @@ func (l *fixture) put() {
 		Queue: queue, Config: inForce, Models: ofModels, Prompt: prompt.New(prompt.Options{Logger: logger}), Grace: 100 * time.Millisecond,
 		Runs: runner.NewRuns(runner.RunsOptions{Log: l.db, Now: l.clock, NewID: newID, Logger: logger, Backoff: func(int) time.Duration { return time.Millisecond }}),
 	})
-	o := inbound.Options{Log: l.db, Queue: queue, Bots: l.sight, Config: inForce, Now: l.clock, Logger: logger,
+	o := inbound.Options{Channel: l.set.channel, Log: l.db, Queue: queue, Bots: l.sight, Config: inForce, Now: l.clock, Logger: logger,
 		Backoff: func(int) time.Duration { return time.Millisecond },
 		Answered: func(_ eventstore.Tx, r *response.Request, answer *channel.Message, _ time.Time) ([]eventstore.StreamAppend, error) {
 			l.mu.Lock()
