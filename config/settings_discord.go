@@ -49,6 +49,9 @@ func (c *Config) Channel(name string) *Channel {
 	if strings.EqualFold(name, coordination.Discord) || name == "" {
 		return &c.Discord
 	}
+	if strings.EqualFold(name, coordination.Slack) {
+		return &c.Slack
+	}
 	d := Default().Discord
 	return &d
 }
@@ -63,6 +66,11 @@ type Account struct {
 	Enabled   bool
 	Token     Secret // "" if openclawd can read none
 	BotUserID string // as configured, else from the token; "" if neither
+
+	// Of Slack.
+	AppToken      Secret // opens sockets; "" if events come by HTTP
+	SigningSecret Secret // of events that come by HTTP
+	WebhookPath   string // where they come; "" if they come over sockets
 }
 
 // Collaboration are the settings of collaboration in Discord threads.
