@@ -100,7 +100,7 @@ func TestWhatCannotBeReadIsReadBeforeWhatFollows(t *testing.T) {
 	m.post(m.channel.ID, "missed")
 	close(gate)
 	m.until("ruda to have tried", func() bool { return fault.Hits() >= 3 })
-	m.until("ruda to go on", func() bool { return m.status("ruda").Unread == 1 })
+	m.untilSeen("ruda to go on", func() bool { return m.status("ruda").Unread == 1 })
 	m.post(m.channel.ID, "after it")
 	m.post(other.ID, "elsewhere")
 	m.untilTold("ruda", "created elsewhere")
@@ -171,7 +171,9 @@ func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
 
 func TestRepeatedEventsAreOneFact(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t, func(s *slacktest.Options, _ *channel.Options) { s.Ack, s.Retries = 50*time.Millisecond, []time.Duration{time.Millisecond, time.Hour} }).start()
+	m := newTeam(t, func(s *slacktest.Options, _ *channel.Options) {
+		s.Ack, s.Retries = 50*time.Millisecond, []time.Duration{time.Millisecond, time.Hour}
+	}).start()
 	m.ruda.LoseAcks(1)
 	m.ruda.SendTwice(1)
 	first := m.post(m.channel.ID, "hi "+m.ruda.Mention()) // told as a message and as a mention
@@ -200,7 +202,7 @@ func TestSlackMayAskToReconnect(t *testing.T) {
 	m.until("ruda to be told", func() bool {
 		return slices.ContainsFunc(m.told("ruda"), func(s string) bool { return strings.HasPrefix(s, "created meanwhile") })
 	})
-	m.until("ruda to be back", func() bool { return m.status("ruda").State == health.BotReady })
+	m.untilState("ruda", health.BotReady)
 	if all := m.told("ruda"); len(all) != 2 {
 		t.Errorf("ruda was told %q, want each once", all)
 	}

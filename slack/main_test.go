@@ -290,3 +290,21 @@ func (m *team) last(channelID string) slacktest.Message {
 	}
 	return all[len(all)-1]
 }
+
+// untilSeen is until for what nothing tells of: it looks again after a moment.
+func (m *team) untilSeen(what string, so func() bool) {
+	m.t.Helper()
+	m.until(what, func() bool {
+		if so() {
+			return true
+		}
+		time.AfterFunc(time.Millisecond, m.Wake)
+		return false
+	})
+}
+
+// waiting waits until so many posts wait for their turn in the channel.
+func (m *team) waiting(n int) {
+	m.t.Helper()
+	m.untilSeen("posts to wait", func() bool { return slack.Waiting(m.Apps, m.channel.ID) >= n })
+}

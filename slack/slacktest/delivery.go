@@ -60,6 +60,7 @@ func (d *delivery) attempt() {
 	if url := d.app.requestURL; url != "" {
 		d.attempts++
 		d.s.parts.Go(func() { d.post(url) })
+		d.s.happened()
 		return
 	}
 	d.socket = d.s.nextSocket(d.app)
