@@ -236,6 +236,7 @@ func (b *Apps) StartThread(ctx context.Context, o channel.Opening) (channel.Thre
 var errNested = errors.New("a thread has no threads")
 
 func (b *Apps) thread(own *app, in place, name string) channel.Thread {
+	own.conversation(in.chat) // so that the workspace is known
 	p := b.directory.addThread(in, name)
 	return channel.Thread{ID: p.ID, Name: name, ChannelID: p.ParentID, GuildID: p.GuildID, OwnerID: own.current().UserID}
 }

@@ -139,7 +139,7 @@ func (a *App) Repeat() {
 	}
 }
 
-// LoseAcks ignores the acknowledgements of the next n envelopes.
+// LoseAcks loses the acknowledgements of the next n deliveries: they fail without waiting for their time to pass.
 func (a *App) LoseAcks(n int) {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

@@ -156,6 +156,7 @@ func (k *socket) acknowledged(envelope string, payload json.RawMessage) {
 		if d.app == k.app && d.envelope == envelope && envelope != "" {
 			if k.app.lostAcks > 0 {
 				k.app.lostAcks--
+				d.fail("timeout")
 				return
 			}
 			d.ack(payload)
