@@ -62,13 +62,18 @@ func guildsOf(d *config.Channel) (ids []string) {
 	return ids
 }
 
-func guildOf(d *config.Channel, id string) *config.Guild {
+// guildOf returns the settings of a guild: its own, else those of all that are not listed; nil if there are none.
+func guildOf(d *config.Channel, id string) (own *config.Guild) {
 	for i := range d.Guilds {
-		if d.Guilds[i].ID == id && id != "" {
-			return &d.Guilds[i]
+		switch g := &d.Guilds[i]; {
+		case id == "":
+		case g.ID == id:
+			return g
+		case g.ID == config.EveryGuild:
+			own = g
 		}
 	}
-	return nil
+	return own
 }
 
 // userIDs normalizes user ids: 42, discord:42 with the channel's name, user:42, <@42>.

@@ -23,6 +23,7 @@ type Config struct {
 	Tools       Tools
 	Discord     Channel
 	Slack       Channel
+	Telegram    Channel
 	Models      Models
 	Gateway     Gateway
 	TaskMonitor TaskMonitor

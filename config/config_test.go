@@ -99,6 +99,8 @@ func TestDefaults(t *testing.T) {
 		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback", HTTP: config.HTTP{ModelErrors: config.ModelErrorsText}},
 		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
 	}
+	want.Telegram = want.Discord
+	want.Telegram.GroupPolicy = "allowlist"
 	want.File, want.Found, want.Files = c.File, true, []string{c.File}
 	if diff := cmp.Diff(want, c, cmp.FilterPath(func(p cmp.Path) bool {
 		f, ok := p.Last().(cmp.StructField)
@@ -123,7 +125,7 @@ func TestSettings(t *testing.T) {
 		session: {agentToAgent: {maxPingPongTurns: 0}},
 		tools: {agentToAgent: {enabled: true, allow: ['EDEN', '*'], pairs: [{from: 'eden', to: 'e*', allow: false}, {from: '*', to: 'ann', allow: true}]}},
 		channels: {
-			telegram: {anything: 1},
+			whatsapp: {anything: 1},
 			discord: {
 				allowBots: 'mentions', dm: {policy: 'open', allowFrom: ['1']}, allowFrom: [2],
 				collaboration: {defaultChannel: 123456789012345678, threadReuseTTL: 1000, language: 'en', threadMention: 'participants', loopGuard: {windowMs: 5}},

@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// decodeChannels reads channels.discord. Other channels, which plugins may add, are not checked.
+// decodeChannels reads channels.discord and channels.telegram. Other channels, which plugins may add, are not checked.
 func (c *Config) decodeChannels(f *fields) {
 	d := &c.Discord
 	discord := f.within("discord")
@@ -29,12 +29,13 @@ func (c *Config) decodeChannels(f *fields) {
 	dm.done()
 	d.decodeMentions(discord)
 	d.DefaultAccount = discord.text("defaultAccount", "")
-	d.Collaboration = decodeCollaboration(discord.within("collaboration"))
+	d.Collaboration = decodeCollaboration(discord.within("collaboration"), discordIDs())
 	d.checkCollaboration(discord)
-	d.Retry = decodeRetry(discord.within("a2aRetry"))
+	d.Retry = decodeRetry(discord.within("a2aRetry"), discordIDs())
 	discord.others(accountKeys()...)
 	discord.aside(accountLooks()...)
 	discord.done()
+	c.decodeTelegram(f.within("telegram"))
 	if f.object != nil {
 		for _, m := range f.object.members { // arbitrary settings of other channels
 			f.others(m.key)
@@ -128,13 +129,24 @@ func (d *Channel) decodeMentions(discord *fields) {
 	}
 }
 
-func decodeCollaboration(f *fields) Collaboration {
+// chatIDs read ids of a service.
+type chatIDs struct {
+	channel func(f *fields, key string) string // of a place in which agents collaborate
+	place   func(f *fields, key string) string // of any other place
+	user    func(f *fields, key string) string
+}
+
+func discordIDs() chatIDs {
+	return chatIDs{channel: (*fields).id, place: (*fields).snowflake, user: (*fields).snowflake}
+}
+
+func decodeCollaboration(f *fields, ids chatIDs) Collaboration {
 	guard, rate, escalation := f.within("loopGuard"), f.within("rateLimit"), f.within("escalation")
 	c := Collaboration{
-		DefaultChannel:       f.id("defaultChannel"),
+		DefaultChannel:       ids.channel(f, "defaultChannel"),
 		AllowedChannels:      f.ids("allowedChannels"),
 		AllowedGuilds:        f.ids("allowedGuilds"),
-		Escalation:           Escalation{ChannelID: escalation.snowflake("channelId"), MentionUserID: escalation.snowflake("mentionUserId")},
+		Escalation:           Escalation{ChannelID: ids.place(escalation, "channelId"), MentionUserID: ids.user(escalation, "mentionUserId")},
 		ThreadReuse:          f.duration("threadReuseTTL", 6*time.Hour),
 		ObserverHistoryLimit: f.count("observerHistoryLimit", 50, 0, maxCount),
 		ObserverHistoryTTL:   f.duration("observerHistoryTTL", day),
@@ -158,14 +170,14 @@ func decodeCollaboration(f *fields) Collaboration {
 	return c
 }
 
-func decodeRetry(f *fields) ResponseRetry {
+func decodeRetry(f *fields, ids chatIDs) ResponseRetry {
 	r := ResponseRetry{
 		Enabled:          f.flag("enabled", true),
 		ResponseTimeout:  f.duration("responseTimeoutMs", 5*time.Minute),
 		MaxAttempts:      f.count("maxAttempts", 3, 1, maxCount),
 		CheckInterval:    f.duration("checkIntervalMs", time.Minute),
 		CleanupMaxAge:    f.duration("cleanupMaxAgeMs", day),
-		EscalationUserID: f.snowflake("escalationMentionId"),
+		EscalationUserID: ids.user(f, "escalationMentionId"),
 		NotifyOnFailure:  f.flag("notifyOnFailure", true),
 	}
 	f.done()

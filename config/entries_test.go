@@ -113,7 +113,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
   cron: {jobs: [1, 2, 3]}, mcp: {servers: {a: {}, b: {}}, apps: {}},
   ui: {seamColor: 'x'}, $include: 'more.json', hooks: {mappings: [1]}, skills: {},
   agents: {entries: {a: {heartbeat: {}, humanDelay: {}}, b: {heartbeat: {}, humanDelay: {}}, c: {heartbeat: {}}}},
-  channels: {telegram: {}, 'sesame-open': {}}, gateway: {auth: {token: 'sesame-open'}},
+  channels: {whatsapp: {}, 'sesame-open': {}}, gateway: {auth: {token: 'sesame-open'}},
   models: {providers: {p: {baseUrl: 'http://h', models: [{id: 'm', cost: {}}, {id: 'n', cost: {}}]}}},
 }`, "more.json": `{browser: {}}`})
 	c, _ := config.Load(path, func(string) string { return "" })
@@ -126,7 +126,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 		"3:3 not supported yet: cron (3 jobs)", "3:34 not supported yet: mcp.servers (2)", "3:59 not supported yet: mcp.apps",
 		"4:8 not relevant to openclawd: ui.seamColor", "4:48 not supported yet: hooks (1 mapping)", "4:72 not supported yet: skills",
 		"5:26 not supported yet: agents.entries.*.heartbeat (3 places)", "5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
-		"6:14 not supported yet: channels.telegram", `6:28 not supported yet: channels.***`,
+		"6:14 not supported yet: channels.whatsapp", `6:28 not supported yet: channels.***`,
 		"7:68 not relevant to openclawd: models.providers.*.models[].cost.* (2 places)",
 		"1:2 not supported yet: browser",
 	}

@@ -112,7 +112,7 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 	for config, want := range map[string]bool{
 		`{}`: true,
 		`{"gateway": {"port": 1, "auth": {"token": "x", "mode": "token"}}, "unknown": [], "agents": {"list": [{"id": "a", "model": "x/y"}], "defaults": {"model": {"primary": "x/y"}}}}`: true,
-		`{"channels": {"discord": {"allowBots": "mentions", "mentions": {"1": "x"}, "collaboration": {"threadReuseTTL": "6h"}}, "telegram": 7}}`:                                         true,
+		`{"channels": {"discord": {"allowBots": "mentions", "mentions": {"1": "x"}, "collaboration": {"threadReuseTTL": "6h"}}, "whatsapp": 7}}`:                                         true,
 		`{"gateway": {"port": "x"}}`:                  false,
 		`{"gateway": {"port": 70000}}`:                false,
 		`{"gateway": {"mode": "nowhere"}}`:            false,

@@ -78,8 +78,7 @@ func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *ap
 
 // is reports whether an account's settings are those that the app was started with.
 func (a *app) is(other config.Account) bool {
-	return a.own.Token == other.Token && a.own.AppToken == other.AppToken && a.own.SigningSecret == other.SigningSecret &&
-		a.own.WebhookPath == other.WebhookPath
+	return a.own.Token == other.Token && a.own.AppToken == other.AppToken && a.own.Webhook == other.Webhook
 }
 
 // live keeps the app connected.
@@ -131,7 +130,7 @@ func (a *app) check() error {
 // connect opens a socket and returns when it has ended, with an error if there was none. An app whose events come by
 // HTTP has none, and is connected until it ends.
 func (a *app) connect() error {
-	if a.own.WebhookPath != "" {
+	if a.own.Webhook.Path != "" {
 		a.opened()
 		<-a.ctx.Done()
 		return nil

@@ -180,7 +180,7 @@ func TestReceiversTakeWhatIsSigned(t *testing.T) {
 		s.Retries = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}
 	})
 	own := m.accounts[0]
-	own.AppToken, own.SigningSecret, own.WebhookPath = "", config.Secret(m.ruda.SigningSecret), "/slack/events"
+	own.AppToken, own.Webhook = "", config.Webhook{Secret: config.Secret(m.ruda.SigningSecret), Path: "/slack/events"}
 	m.accounts = []config.Account{own, m.accounts[1]}
 	m.start().fast()
 	address := m.listen()
@@ -233,7 +233,7 @@ func TestReceiversConfirmOnceStored(t *testing.T) {
 	m.options.OnMessage = func(in channel.Inbound) { <-stored; m.heard(in) }
 	m.Apps = newApps(m)
 	own := m.accounts[0]
-	own.AppToken, own.SigningSecret, own.WebhookPath = "", config.Secret(m.ruda.SigningSecret), "/slack/events"
+	own.AppToken, own.Webhook = "", config.Webhook{Secret: config.Secret(m.ruda.SigningSecret), Path: "/slack/events"}
 	m.accounts = []config.Account{own}
 	m.start()
 	if err := m.ruda.SetRequestURL(m.ctx, m.listen()+"/slack/events"); err != nil {

@@ -43,7 +43,7 @@ func (b *Apps) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, own := range candidates {
-		if signedWith(own.own.SigningSecret, r.Header, body, b.o.Now()) {
+		if signedWith(own.own.Webhook.Secret, r.Header, body, b.o.Now()) {
 			own.receive(w, r, body)
 			return
 		}
@@ -57,7 +57,7 @@ func (b *Apps) receivers(path string) (all []*app) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, own := range b.apps {
-		if own.own.WebhookPath == path && path != "" {
+		if own.own.Webhook.Path == path && path != "" {
 			all = append(all, own)
 		}
 	}

@@ -1,0 +1,155 @@
+package telegram
+
+import "encoding/json"
+
+// envelope is around every answer of Telegram.
+type envelope struct {
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	Code        int             `json:"error_code"`
+	Description string          `json:"description"`
+	Parameters  struct {
+		RetryAfter int   `json:"retry_after"` // seconds
+		MigrateTo  int64 `json:"migrate_to_chat_id"`
+	} `json:"parameters"`
+}
+
+type userShape struct {
+	ID        int64  `json:"id"`
+	Bot       bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Username  string `json:"username"`
+	SeesAll   bool   `json:"can_read_all_group_messages"` // of getMe
+}
+
+func (u *userShape) name() string {
+	switch {
+	case u.LastName != "":
+		return u.FirstName + " " + u.LastName
+	case u.FirstName != "":
+		return u.FirstName
+	}
+	return u.Username
+}
+
+// Types of chats.
+const (
+	typePrivate    = "private"
+	typeGroup      = "group"
+	typeSupergroup = "supergroup"
+)
+
+type chatShape struct {
+	ID        int64  `json:"id"`
+	Type      string `json:"type"`
+	Title     string `json:"title"`
+	FirstName string `json:"first_name"`
+	Username  string `json:"username"`
+	IsForum   bool   `json:"is_forum"`
+}
+
+func (c *chatShape) name() string {
+	switch {
+	case c.Title != "":
+		return c.Title
+	case c.FirstName != "":
+		return c.FirstName
+	}
+	return c.Username
+}
+
+type entityShape struct {
+	Type   string     `json:"type"`
+	Offset int        `json:"offset"` // in UTF-16 units, like Length
+	Length int        `json:"length"`
+	URL    string     `json:"url"`
+	User   *userShape `json:"user"`
+}
+
+type fileShape struct {
+	UniqueID string `json:"file_unique_id"`
+	Name     string `json:"file_name"`
+	Type     string `json:"mime_type"`
+	Size     int64  `json:"file_size"`
+}
+
+type topicShape struct {
+	ID   int    `json:"message_thread_id"`
+	Name string `json:"name"`
+}
+
+type messageShape struct {
+	ID         int           `json:"message_id"`
+	Thread     int           `json:"message_thread_id"`
+	InTopic    bool          `json:"is_topic_message"`
+	From       *userShape    `json:"from"`
+	SenderChat *chatShape    `json:"sender_chat"`
+	Chat       chatShape     `json:"chat"`
+	Date       int64         `json:"date"`
+	Edited     int64         `json:"edit_date"`
+	ReplyTo    *messageShape `json:"reply_to_message"`
+	Text       string        `json:"text"`
+	Entities   []entityShape `json:"entities"`
+	Caption    string        `json:"caption"`
+	CaptionEnt []entityShape `json:"caption_entities"`
+
+	Photo     []fileShape `json:"photo"`
+	Document  *fileShape  `json:"document"`
+	Voice     *fileShape  `json:"voice"`
+	Audio     *fileShape  `json:"audio"`
+	Video     *fileShape  `json:"video"`
+	VideoNote *fileShape  `json:"video_note"`
+	Sticker   *fileShape  `json:"sticker"`
+
+	TopicCreated *topicShape     `json:"forum_topic_created"`
+	TopicEdited  *topicShape     `json:"forum_topic_edited"`
+	TopicClosed  json.RawMessage `json:"forum_topic_closed"`
+	TopicOpened  json.RawMessage `json:"forum_topic_reopened"`
+	MigrateTo    int64           `json:"migrate_to_chat_id"`
+}
+
+// said is the text or caption, with its entities.
+func (m *messageShape) said() (string, []entityShape) {
+	if m.Text != "" {
+		return m.Text, m.Entities
+	}
+	return m.Caption, m.CaptionEnt
+}
+
+type pressShape struct {
+	ID      string        `json:"id"`
+	From    userShape     `json:"from"`
+	Message *messageShape `json:"message"`
+	Data    string        `json:"data"`
+}
+
+type memberShape struct {
+	Status    string    `json:"status"`
+	User      userShape `json:"user"`
+	CanTopics bool      `json:"can_manage_topics"`
+	IsMember  *bool     `json:"is_member"` // of a restricted user
+}
+
+// gone reports whether the user is not in the chat.
+func (m *memberShape) gone() bool {
+	return m.Status == "left" || m.Status == "kicked" || m.IsMember != nil && !*m.IsMember
+}
+
+func (m *memberShape) admin() bool { return m.Status == "administrator" || m.Status == "creator" }
+
+type memberChangeShape struct {
+	Chat chatShape   `json:"chat"`
+	New  memberShape `json:"new_chat_member"`
+}
+
+// allowedUpdates are the kinds of updates that bots ask for.
+var allowedUpdates = []string{"message", "edited_message", "callback_query", "my_chat_member"}
+
+type updateShape struct {
+	ID      int64              `json:"update_id"`
+	Message *messageShape      `json:"message"`
+	Edited  *messageShape      `json:"edited_message"`
+	Pressed *pressShape        `json:"callback_query"`
+	Member  *memberChangeShape `json:"my_chat_member"`
+}

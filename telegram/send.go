@@ -1,0 +1,206 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination"
+)
+
+// Send implements channel.Poster. Where Telegram cannot parse the markup, the text is posted without any. Because no
+// bot receives what a bot has written, the message is delivered to Options.OnMessage from here, before Send returns.
+func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error) {
+	const deed = "post a message"
+	own, at, err := b.at(deed, p.AccountID, p.ChannelID)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	if err := b.check(deed, &p); err != nil {
+		return channel.Posted{}, err
+	}
+	text := render(p.Content, b.mentions(p.Notify))
+	f := sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, keyboard: p.Components}
+	if p.ReplyTo != "" {
+		f.replyTo = own.numberOf(at.chat, p.ReplyTo)
+	}
+	leave, err := b.enter(ctx, deed, own, at, p.ChannelID)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	defer leave()
+	m, err := b.post(ctx, deed, own, p.ChannelID, f, text.plain)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	posted := b.posted(own, &m)
+	b.tell(ctx, own, &m, &p, posted.ID)
+	return posted, nil
+}
+
+// at returns the bot and the place of a request.
+func (b *Bots) at(deed, account, id string) (*bot, place, error) {
+	own := b.bot(account)
+	if own == nil {
+		return nil, place{}, channel.NoBot(coordination.Telegram, deed, account, id)
+	}
+	at, err := placeFor(deed, account, id, own.user.Load())
+	at.chat = b.directory.current(at.chat)
+	return own, at, err
+}
+
+// check refuses what Telegram would refuse.
+func (b *Bots) check(deed string, p *channel.Post) error {
+	limits := channel.Traits(b)
+	refuse := func(why, hint string) error {
+		return channel.Local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), hint)
+	}
+	var rows []json.RawMessage
+	switch n := limits.Length(p.Content); {
+	case coordination.TrimJS(p.Content) == "":
+		return refuse("content is empty", "say something")
+	case n > limits.MaxMessage:
+		return refuse(fmt.Sprintf("content has %d characters, Telegram allows %d", n, limits.MaxMessage), "split it")
+	case len(p.Components) > 0 && json.Unmarshal(p.Components, &rows) != nil:
+		return refuse("components are no JSON array", `write [[{"text": "...", "callback_data": "..."}]]`)
+	}
+	return nil
+}
+
+// enter waits for the turn of a request that posts or edits: Telegram's limits are those of a chat, with all its topics.
+func (b *Bots) enter(ctx context.Context, deed string, own *bot, at place, id string) (leave func(), err error) {
+	leave, err = b.lanes.Enter(ctx, laneOf(own, at.chat), own.account, *b.pace.Load())
+	if err != nil {
+		return nil, channel.Queued(coordination.Telegram, deed, own.account, id, err)
+	}
+	return leave, nil
+}
+
+func laneOf(own *bot, chat int64) string { return own.account + " in " + idText(chat) }
+
+// post makes the request, once more as plain text if Telegram cannot parse the markup, and once more if the group has
+// become a supergroup. Neither refused request was executed.
+func (b *Bots) post(ctx context.Context, deed string, own *bot, id string, f sendForm, plain string) (messageShape, error) {
+	a, refused := own.ask(ctx, deed, id, f)
+	if to := movedTo(a); to != 0 {
+		b.directory.move(f.chat, to)
+		own.log.Warn("the group has become a supergroup: replace its id in the configuration", "from", placeID(place{chat: f.chat}), "to", placeID(place{chat: to}))
+		f.chat, f.replyTo = to, 0
+		a, refused = own.ask(ctx, deed, id, f)
+	}
+	if f.markdown && unparsed(refused) {
+		own.log.Warn("Telegram cannot parse the markup of a message; posted without", "place", id, "err", refused)
+		f.text, f.markdown = plain, false
+		a, refused = own.ask(ctx, deed, id, f)
+	}
+	if refused != nil {
+		b.hold(own, f.chat, refused)
+		return messageShape{}, refused
+	}
+	return result[messageShape](deed, own.account, a)
+}
+
+// hold lets the bot write nothing in a chat for as long as Telegram demands.
+func (b *Bots) hold(own *bot, chat int64, refused *channel.Error) {
+	b.lanes.Hold(laneOf(own, chat), own.account, refused.Failure.RetryAfter)
+}
+
+func (b *Bots) posted(own *bot, m *messageShape) channel.Posted {
+	user := own.user.Load()
+	b.directory.addMessage(m, user)
+	id, _ := own.idOf(channel.Created, m)
+	return channel.Posted{ID: id, ChannelID: placeOfMessage(m, user), At: m.Date * 1000}
+}
+
+func placeOfMessage(m *messageShape, user int64) string {
+	at := numbered(&m.Chat, user)
+	if m.InTopic {
+		at.topic = m.Thread
+	}
+	return placeID(at)
+}
+
+// tell delivers a message that one of our bots has posted.
+func (b *Bots) tell(ctx context.Context, own *bot, m *messageShape, p *channel.Post, id string) {
+	user := own.user.Load()
+	fact := channel.Inbound{Kind: channel.Created, AccountID: own.account, BotID: idText(user), Message: channel.Message{
+		ID: id, ChannelID: placeOfMessage(m, user), Content: p.Content, ReplyTo: p.ReplyTo, Nonce: p.Nonce, At: m.Date * 1000,
+		Author: channel.Author{User: channel.User{ID: idText(user), Name: own.current().UserName, Bot: true}, Account: own.account},
+	}}
+	f := &fact.Message
+	if who, known := b.Registry().Account(own.account); known {
+		f.Author.Agent = who.AgentID
+	}
+	if m.Chat.Type != typePrivate {
+		f.GuildID = placeID(numbered(&m.Chat, user))
+	}
+	if m.InTopic {
+		f.ParentID = placeID(numbered(&m.Chat, user))
+		at, _ := b.directory.place(f.ChannelID)
+		f.ThreadName = at.Name
+	}
+	for _, one := range anyMention.FindAllStringSubmatch(p.Content, -1) {
+		f.Mentions = append(f.Mentions, b.userOf(one[1]))
+	}
+	b.deliver(ctx, fact)
+}
+
+// Edit implements channel.Poster.
+func (b *Bots) Edit(ctx context.Context, account, id, message, content string) error {
+	const deed = "edit a message"
+	own, at, err := b.at(deed, account, id)
+	if err != nil {
+		return err
+	}
+	if err := b.check(deed, &channel.Post{AccountID: account, ChannelID: id, Content: content}); err != nil {
+		return err
+	}
+	n := own.numberOf(at.chat, message)
+	if n == 0 {
+		return channel.Local(deed, account, id, http.StatusNotFound, fmt.Errorf("%q is no message of the chat", coordination.Head(message, maxShown)),
+			"name a message like telegram:-1001234567890:55")
+	}
+	leave, err := b.enter(ctx, deed, own, at, id)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if refused := b.edit(ctx, deed, own, id, at.chat, n, content); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// edit changes a text. That it is the same already is no failure.
+func (b *Bots) edit(ctx context.Context, deed string, own *bot, id string, chat int64, n int, content string) *channel.Error {
+	text := render(content, b.mentions(nil))
+	f := editForm{chat: chat, message: n, text: text.markdown, markdown: true}
+	_, refused := own.ask(ctx, deed, id, f)
+	if unparsed(refused) {
+		f.text, f.markdown = text.plain, false
+		_, refused = own.ask(ctx, deed, id, f)
+	}
+	if refused != nil && isSame(refused) {
+		return nil
+	}
+	if refused != nil {
+		b.hold(own, chat, refused)
+	}
+	return refused
+}
+
+// Typing implements channel.Poster.
+func (b *Bots) Typing(ctx context.Context, account, id string) error {
+	const deed = "show typing"
+	own, at, err := b.at(deed, account, id)
+	if err != nil {
+		return err
+	}
+	if _, refused := own.ask(ctx, deed, id, typingForm{chat: at.chat, topic: at.topic}); refused != nil {
+		return refused
+	}
+	return nil
+}

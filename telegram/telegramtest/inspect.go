@@ -1,0 +1,124 @@
+package telegramtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Request is a client's request.
+type Request struct {
+	At     time.Time
+	Bot    int64             // 0: the token is unknown
+	Method string            // as requested
+	Chat   int64             // chat_id, 0 if there is none
+	Params map[string]string // objects as JSON; without files
+	Fault  string            // the fault applied
+	Status int               // 0: not answered, or not yet
+	Over   bool
+}
+
+// Requests returns the requests that match, in order.
+func (s *Server) Requests(m Match) (all []Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.requests {
+		if m.matches(*r) {
+			all = append(all, *r)
+		}
+	}
+	return all
+}
+
+func (s *Server) arrived(c *call) (*Request, Effect) {
+	record := &Request{At: s.now(), Method: c.method, Chat: c.number("chat_id"), Params: maps.Clone(c.params)}
+	if c.by != nil {
+		record.Bot = c.by.ID
+	}
+	effect := s.faultFor(*record)
+	record.Fault = effect.name
+	s.requests = append(s.requests, record)
+	s.happened()
+	return record, effect
+}
+
+func (s *Server) answered(record *Request, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	record.Status, record.Over = status, true
+	s.happened()
+}
+
+// Messages returns what a chat shows to people, oldest first, with service messages.
+func (ch *Chat) Messages() []Message {
+	ch.s.mu.Lock()
+	defer ch.s.mu.Unlock()
+	all := make([]Message, len(ch.own.messages))
+	for i, m := range ch.own.messages {
+		all[i] = *m.shapeFor(nil)
+	}
+	return all
+}
+
+// Texts returns the texts and captions of a chat's messages, oldest first, without service messages.
+func (ch *Chat) Texts() (all []string) {
+	for _, m := range ch.Messages() {
+		if !m.own.isService() {
+			all = append(all, m.Text+m.Caption)
+		}
+	}
+	return all
+}
+
+// IDFor is the id of a message as a bot knows it.
+func (b *Bot) IDFor(m Message) int {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	return m.own.idFor(b.own)
+}
+
+// WaitMessage waits for a message in a chat that passes test, and returns the first one.
+func (ch *Chat) WaitMessage(ctx context.Context, test func(Message) bool) (Message, error) {
+	var found Message
+	err := ch.s.Until(ctx, func() bool {
+		all := ch.Messages()
+		i := slices.IndexFunc(all, test)
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	return found, waited(err, "a message in chat %d", ch.ID)
+}
+
+// WaitRequest waits for a matching request, and returns the first one, possibly unanswered.
+func (s *Server) WaitRequest(ctx context.Context, m Match) (Request, error) {
+	var found Request
+	err := s.Until(ctx, func() bool {
+		all := s.Requests(m)
+		if len(all) > 0 {
+			found = all[0]
+		}
+		return len(all) > 0
+	})
+	return found, waited(err, "a request to %q of bot %d", m.Method, m.Bot)
+}
+
+// WaitPolling waits until a getUpdates of the bot waits.
+func (b *Bot) WaitPolling(ctx context.Context) error {
+	return waited(b.s.Until(ctx, b.Polling), "bot %d to poll", b.ID)
+}
+
+// WaitConfirmed waits until the bot has confirmed all its updates.
+func (b *Bot) WaitConfirmed(ctx context.Context) error {
+	return waited(b.s.Until(ctx, func() bool { return b.Pending() == 0 }), "bot %d to confirm its updates", b.ID)
+}
+
+func waited(err error, what string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("wait for %s: %w", fmt.Sprintf(what, args...), err)
+}

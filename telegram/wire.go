@@ -1,0 +1,96 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pronto-lab/openclawd/channel"
+)
+
+// wire makes requests to Telegram for one bot, implemented with a library.
+type wire interface {
+	// ask makes one request, once. An error means that there was no answer; the answer then says whether the request
+	// was sent. No error contains the token.
+	ask(ctx context.Context, f form) (answer, error)
+}
+
+type answer struct {
+	sent   bool // a connection was available, so the request may have been sent
+	status int
+	body   []byte
+}
+
+// maxAnswer is the size limit of an answer, in bytes: a hundred updates of the largest size.
+const maxAnswer = 16 << 20
+
+// form is the request of a method of Telegram, one of the types below.
+type form interface{ isForm() }
+
+type (
+	meForm struct{}
+
+	// updatesForm requests updates from an id on, and confirms those before it. 0 confirms none.
+	updatesForm struct {
+		Offset  int64    `json:"offset,omitempty"`
+		Limit   int      `json:"limit,omitempty"`
+		Timeout int      `json:"timeout,omitempty"` // seconds
+		Allowed []string `json:"allowed_updates,omitempty"`
+	}
+
+	setWebhookForm struct{ url, secret string }
+
+	dropWebhookForm struct{}
+
+	sendForm struct {
+		chat     int64
+		topic    int
+		text     string
+		markdown bool
+		replyTo  int
+		keyboard json.RawMessage // rows of buttons; nil is none
+		ask      bool            // the person's client begins a reply to it
+	}
+
+	editForm struct {
+		chat     int64
+		message  int
+		text     string
+		markdown bool
+	}
+
+	typingForm struct {
+		chat  int64
+		topic int
+	}
+
+	topicForm struct {
+		chat int64
+		name string
+	}
+
+	pressedForm struct {
+		query string
+		text  string
+		alert bool
+	}
+
+	commandsForm    struct{}
+	setCommandsForm struct{ commands []channel.Command }
+
+	chatForm   struct{ chat int64 }
+	memberForm struct{ chat, user int64 }
+)
+
+func (meForm) isForm()          {}
+func (updatesForm) isForm()     {}
+func (setWebhookForm) isForm()  {}
+func (dropWebhookForm) isForm() {}
+func (sendForm) isForm()        {}
+func (editForm) isForm()        {}
+func (typingForm) isForm()      {}
+func (topicForm) isForm()       {}
+func (pressedForm) isForm()     {}
+func (commandsForm) isForm()    {}
+func (setCommandsForm) isForm() {}
+func (chatForm) isForm()        {}
+func (memberForm) isForm()      {}
