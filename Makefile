@@ -188,6 +188,15 @@ bench-compare: build ## Measure another commit and the working tree by turns (RE
 		if [ -d bench ]; then CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/openclawd-bench ./bench; fi; \
 		cd '$(CURDIR)'; ./bin/openclawd-bench compare --old "$$old/bin" --rounds $(or $(ROUNDS),2) $(ARGS)
 
+# Clients that others wrote, as they are on npm, against our servers for tests.
+CLIENTS := grammy@1.46.0
+
+.PHONY: clients
+clients: ## Let an unmodified grammy from npm use the Telegram for tests; needs Node
+	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(CLIENTS); \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestGrammy -count=1 ./telegram/telegramtest
+
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -tags full -run Crash -count=1 -timeout 60m -v ./... | \

@@ -20,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/coordination/work"
@@ -60,6 +61,7 @@ type agents struct {
 	continuer   *continuer.Service
 	approvals   *approvals.Service
 	discord     *discordSide
+	telegram    *channelSide
 	tools       *tools.Registry
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
@@ -87,8 +89,11 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err := p.openBots(ctx, a); err != nil {
 		return err
 	}
+	if err := p.openTelegramBots(ctx, a); err != nil {
+		return err
+	}
 	a.messenger = messenger.New(messenger.Options{
-		Log: p.log, Queue: a.queue, Config: inForce, Channels: announcements{p, a.discord.channelSide}, CheckModel: checkModel, Tasks: delegations.Service{},
+		Log: p.log, Queue: a.queue, Config: inForce, Channels: p.announcements(a), CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
@@ -98,6 +103,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
 	p.openDiscord(a, runs)
+	p.openTelegram(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
@@ -114,12 +120,14 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Wanted: a.messenger.Wanted, Remembered: a.discord.inbound.Remembered, Transcripts: p.transcripts,
 	})
 	runs.Follow(a.metrics.record)
-	runs.Follow(a.discord.typing.Update)
+	for _, side := range a.sides() {
+		runs.Follow(side.typing.Update)
+	}
 	a.worker = worker.New(worker.Options{
 		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime,
 		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, collabtools.TrackerKind: a.discord.requests.Tracker(),
+			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, collabtools.TrackerKind: a.discord.requests.Tracker(),
 			notifier.WebhookKind: a.discord.webhook},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
@@ -164,6 +172,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	}
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
+	pools[coordination.Telegram] = deliverySlots
 	return pools
 }
 

@@ -71,17 +71,20 @@ func (p *Program) openDiscord(a *agents, runs *runner.Runs) {
 	d.webhook = notifier.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
 }
 
-// then handles the end of a run: for the flows between agents, and for Discord.
+// then handles the end of a run: for the flows between agents, and for the channels.
 func (a *agents) then(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
 	flows, err := a.messenger.Then(tx, e)
 	if err != nil {
 		return nil, err
 	}
-	posts, err := a.discord.replies.Then(tx, e.Asked, &e.Result, e.Now)
-	if err != nil { // the end of the run, and its flow, do not depend on it
-		a.logger.Error("cannot post a run's answer", "run", e.Result.RunID, "err", err)
+	for _, side := range a.sides() {
+		posts, err := side.replies.Then(tx, e.Asked, &e.Result, e.Now)
+		if err != nil { // the end of the run, and its flow, do not depend on it
+			a.logger.Error("cannot post a run's answer", "run", e.Result.RunID, "channel", side.name, "err", err)
+		}
+		flows = append(flows, posts...)
 	}
-	return append(flows, posts...), nil
+	return flows, nil
 }
 
 // runDiscord keeps the configured bots connected until ctx ends.
@@ -110,7 +113,11 @@ func (p *Program) followBots(ctx context.Context) {
 }
 
 // configureBots applies the configuration in force to the bots. It must not be called concurrently.
-func (p *Program) configureBots() { p.agents.discord.configure(p.newConfiguration().InForce()) }
+func (p *Program) configureBots() {
+	for _, side := range p.agents.sides() {
+		side.configure(p.newConfiguration().InForce())
+	}
+}
 
 // notifyPeople posts notifications about events until ctx ends.
 func (p *Program) notifyPeople(ctx context.Context) error {
@@ -133,12 +140,17 @@ func (p *Program) releasePlaces(ctx context.Context) error {
 	return p.agents.discord.inbound.Run(ctx)
 }
 
-// discordNames resolves Discord mentions in texts to names; nil where no bots run.
+// discordNames resolves mentions of users in texts to names; nil where no bots run.
 func (a *agents) discordNames() func(string) string {
 	if a == nil {
 		return nil
 	}
-	return a.discord.bots.Resolve
+	return func(text string) string {
+		for _, side := range a.sides() {
+			text = side.bots.Resolve(text)
+		}
+		return text
+	}
 }
 
 // discordBots is the state of the bots; nil where none run.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,8 @@ func (k *speakKills) speaksUntilKilled(t *testing.T, aim speakAim, r *rand.Rand,
 	}
 	heard := make(chan struct{}, 1)
 	seen := 0
+	var started atomic.Bool
+	started.Store(!first)
 	s := startSpeaking(t, k.dir, k.discord.URL(), k.ahead, func(s *goingServer, typ string) {
 		if typ == coordination.TypeDiscordInboundHandled {
 			select {
@@ -163,7 +166,7 @@ func (k *speakKills) speaksUntilKilled(t *testing.T, aim speakAim, r *rand.Rand,
 			default:
 			}
 		}
-		if typ == aim.event {
+		if typ == aim.event && started.Load() {
 			if seen++; seen == aim.nth {
 				time.AfterFunc(aim.after, func() { strike(s) })
 			}
@@ -171,6 +174,7 @@ func (k *speakKills) speaksUntilKilled(t *testing.T, aim speakAim, r *rand.Rand,
 	})
 	if first { // what is written before the first start is not made up for
 		k.begins(t, s, heard)
+		started.Store(true) // nothing is aimed at while it begins: the test waits for that
 	}
 	if aim.request != "" {
 		k.aimsAt(aim, func() { strike(s) })

@@ -54,25 +54,26 @@ const drainTime = 5 * time.Second
 
 // Options of a Program. All fields are required unless stated otherwise.
 type Options struct {
-	StateDir   string // OpenClaw's; need not exist
-	DB         string
-	API        string // host:port; port 0 selects a free one; "": as Getenv and the configuration say
-	Gateway    string // likewise, or settings.NoGateway; with Follow none is opened
-	Follow     bool   // another gateway produces the events of StateDir
-	Mirror     bool   // write this program's events to the coordination log of StateDir; excludes Follow
-	Rules      coordination.Rules
-	Now        func() time.Time
-	Logger     *slog.Logger
-	Hosts      []string // additional host names accepted by the API; may be empty
-	Durability sqlite.Durability
-	Backups    BackupOptions
-	PastBytes  func(database int64) int64 // of states kept for answers as of earlier events, beside a database of so many bytes; nil: none
-	Verify     time.Duration              // interval of chain verification; 0: never
-	DiscordAPI string                     // a server to use in place of Discord; "" for Discord
-	NoUI       bool                       // do not serve Task-Hub
-	ControlUI  string                     // the files of a Control UI to serve on the gateway's port; "" for none
-	Getenv     func(string) string        // returns environment variables, "" for one that is not set; nil: none is set
-	Reload     <-chan os.Signal           // triggers a reload of the configuration; may be nil
+	StateDir    string // OpenClaw's; need not exist
+	DB          string
+	API         string // host:port; port 0 selects a free one; "": as Getenv and the configuration say
+	Gateway     string // likewise, or settings.NoGateway; with Follow none is opened
+	Follow      bool   // another gateway produces the events of StateDir
+	Mirror      bool   // write this program's events to the coordination log of StateDir; excludes Follow
+	Rules       coordination.Rules
+	Now         func() time.Time
+	Logger      *slog.Logger
+	Hosts       []string // additional host names accepted by the API; may be empty
+	Durability  sqlite.Durability
+	Backups     BackupOptions
+	PastBytes   func(database int64) int64 // of states kept for answers as of earlier events, beside a database of so many bytes; nil: none
+	Verify      time.Duration              // interval of chain verification; 0: never
+	DiscordAPI  string                     // a server to use in place of Discord; "" for Discord
+	TelegramAPI string                     // likewise for Telegram
+	NoUI        bool                       // do not serve Task-Hub
+	ControlUI   string                     // the files of a Control UI to serve on the gateway's port; "" for none
+	Getenv      func(string) string        // returns environment variables, "" for one that is not set; nil: none is set
+	Reload      <-chan os.Signal           // triggers a reload of the configuration; may be nil
 
 	// Ready is called once, when the API and the gateway are about to answer; gateway is nil if none is open. It may
 	// be nil.

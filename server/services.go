@@ -33,6 +33,7 @@ func (p *Program) services() []service {
 		{"continuation", p.runContinuation},
 		{"discord", p.runDiscord},
 		{"discord places", p.releasePlaces},
+		{"telegram", p.runTelegram},
 		{"notify", p.notifyPeople},
 		{"search", p.feedSearch},
 		{"past", p.runPast},

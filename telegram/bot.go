@@ -65,7 +65,7 @@ func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
 
 // keeps reports whether a running bot is what an account requires.
 func (b *bot) keeps(a config.Account) bool {
-	return a.Token == b.own.Token && b.current().State != health.BotFailed
+	return a.Token == b.own.Token && a.Webhook == b.own.Webhook && b.current().State != health.BotFailed
 }
 
 // live keeps the bot connected.
@@ -76,7 +76,11 @@ func (b *bot) live() {
 		err := b.begin()
 		if err == nil {
 			failures = 0
-			err = b.receive()
+			if b.own.Webhook.URL != "" {
+				err = b.serve()
+			} else {
+				err = b.receive()
+			}
 		}
 		if b.ctx.Err() != nil {
 			break
@@ -297,6 +301,7 @@ func (b *bot) troubleOf(err *channel.Error) trouble {
 		t.class, t.text = ClassToken, "Telegram rejects the token of account "+b.account
 	case err.Failure.Status == http.StatusConflict:
 		t.class, t.hint = ClassConflict, "another program receives the bot's updates: stop it, or create another bot with @BotFather"
+	case err.Class == ClassListen:
 	case err.Class == collaborate.ClassUnsent || err.Class == collaborate.ClassLost || err.Class == collaborate.ClassTimeout:
 		t.class, t.hint = ClassNetwork, "check that this machine can reach api.telegram.org"
 	}

@@ -1,0 +1,109 @@
+package telegram_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/telegram"
+)
+
+// withWebhook lets Telegram call ruda on a free port, and returns the address.
+func (m *team) withWebhook() string {
+	m.t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	address := fmt.Sprintf("http://127.0.0.1:%d/hook", port)
+	for k, v := range map[string]any{"webhookUrl": address, "webhookSecret": "s3cret", "webhookPath": "/hook", "webhookPort": port} {
+		m.accounts["ruda"][k] = v
+	}
+	return address
+}
+
+func TestWebhookReceivesUpdates(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	address := m.withWebhook()
+	m.start()
+	m.write(m.private, "hello")
+	m.fact("ruda", "created hello")
+
+	for _, tt := range []struct {
+		secret, body string
+		want         int
+	}{
+		{"", `{"update_id":1}`, http.StatusForbidden},
+		{"other", `{"update_id":1}`, http.StatusForbidden},
+		{"s3cret", `{`, http.StatusBadRequest},
+		{"s3cret", `{"update_id":1}`, http.StatusOK},
+	} {
+		if got := call(t, address, tt.secret, tt.body); got != tt.want {
+			t.Errorf("secret %q, body %s: %d, want %d", tt.secret, tt.body, got, tt.want)
+		}
+	}
+
+	entered, release := make(chan struct{}, 10), make(chan struct{})
+	m.mu.Lock()
+	m.hold = func(channel.Inbound) {
+		entered <- struct{}{}
+		<-release
+	}
+	m.mu.Unlock()
+	m.write(m.private, "while it is being stored")
+	<-entered
+	equal(t, "what Telegram still has", m.ruda.Pending(), 1)
+	m.mu.Lock()
+	m.hold = nil
+	m.mu.Unlock()
+	close(release)
+	m.fact("ruda", "created while it is being stored")
+	if err := m.ruda.WaitConfirmed(m.ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	// What comes while the program does not run is delivered afterwards.
+	m.halt()
+	m.write(m.private, "while it is off")
+	m.run()
+	m.fact("ruda", "created while it is off")
+}
+
+func TestAPortInUseIsReported(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	m.withWebhook()
+	for k, v := range m.accounts["ruda"] {
+		if k != "botToken" {
+			m.accounts["eden"][k] = v
+		}
+	}
+	m.run()
+	m.until("one of the two to fail", func() bool {
+		return m.status("ruda").State == health.BotReady && m.status("eden").Class == telegram.ClassListen ||
+			m.status("eden").State == health.BotReady && m.status("ruda").Class == telegram.ClassListen
+	})
+}
+
+func call(t *testing.T, address, secret, body string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
