@@ -74,13 +74,13 @@ var layout = []rule{
 	{"maintenance", []string{"config", "coordination", "database", "eventstore", "internal", "maintenance", "projections", "replay", "services"},
 		"backup, redaction and verification work on the file, with or without a server"},
 	{"server", []string{"agent", "channel", "config", "coordination", "database", "discord", "eventstore", "gateway", "internal", "maintenance", "monitor", "projections", "replay", "server",
-		"services", "telegram", "tools", "ui", "web", "workspace"},
+		"services", "slack", "telegram", "tools", "ui", "web", "workspace"},
 		"the server wires all parts; it depends neither on commands nor on its clients"},
 	{"bench", []string{"agent", "bench", "config", "coordination", "database", "eventstore", "gateway", "internal", "maintenance", "monitor", "projections", "replay", "server",
 		"services", "tools", "workspace"},
 		"benchmarks measure all parts; no package depends on them"},
 	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "discord", "eventstore", "gateway", "internal", "maintenance", "migrations", "monitor", "projections",
-		"replay", "server", "services", "telegram", "testdata", "tools", "ui", "web", "workspace"},
+		"replay", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type app struct {
 	mu     sync.Mutex
 	status health.Bot
 	auth   authShape
+	joined int64 // Slack's time at the connection, in microseconds
 }
 
 // incoming is what waits to be folded: an envelope, or a new connection, after which what was missed is read.
@@ -58,7 +60,8 @@ const (
 // startApp starts connecting an app. It ends with the context, or with cancel.
 func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *app {
 	a := &app{apps: all, own: own, log: all.o.Log.With("channel", coordination.Slack, "account", own.ID), done: make(chan struct{}),
-		queue: make(chan incoming, maxQueue), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m}
+		queue: make(chan incoming, maxQueue), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
+		seat: seat{member: map[string]bool{}}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.status = health.Bot{AccountID: own.ID, UserID: own.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
 	o := all.o
@@ -119,12 +122,21 @@ func (a *app) check() error {
 		return unreadable(deed, a.own.ID, "", err)
 	}
 	a.mu.Lock()
-	a.auth = auth
+	a.auth, a.joined = auth, dated(answer.header.Get("Date"))
 	a.mu.Unlock()
 	a.apps.directory.addUser(userShape{ID: auth.UserID, Name: auth.User, IsBot: true})
 	a.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = auth.UserID, auth.User })
 	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes")))
 	return nil
+}
+
+// dated is the second that an answer names; 0 if it names none.
+func dated(date string) int64 {
+	t, err := http.ParseTime(date)
+	if err != nil {
+		return 0
+	}
+	return t.UnixMicro()
 }
 
 // connect opens a socket and returns when it has ended, with an error if there was none. An app whose events come by

@@ -31,6 +31,7 @@ type Apps struct {
 	config   *config.Config
 	apps     map[string]*app    // by account id: connected or connecting
 	memories map[string]*memory // by account id
+	listed   map[string]bool    // conversations that any app has received in a list
 	common   *memory            // initial marks of all accounts; nil if there are none
 }
 
@@ -44,7 +45,8 @@ type delivery struct {
 func New(o channel.Options) *Apps {
 	o = o.WithDefaults()
 	b := &Apps{o: o, directory: newDirectory(), lanes: channel.NewLanes(coordination.Slack, o), inbound: make(chan delivery),
-		asked: channel.NewInteractionTracker(), forms: newForms(), config: config.Default(), apps: map[string]*app{}, memories: map[string]*memory{}}
+		asked: channel.NewInteractionTracker(), forms: newForms(), config: config.Default(), apps: map[string]*app{}, memories: map[string]*memory{},
+		listed: map[string]bool{}}
 	for _, m := range o.Marks {
 		if m.AccountID == "" && m.GuildID != "" {
 			if b.common == nil {

@@ -79,6 +79,10 @@ func (b *Apps) find(ctx context.Context, deed string, l *channel.Lookup, means f
 	if err != nil {
 		return m, in, false, err
 	}
+	user := own.current().UserID
+	if user == "" { // its messages cannot be told from others'
+		return m, in, false, channel.NoBot(b.Name(), deed, l.AccountID, l.ChannelID)
+	}
 	all, err := own.all(ctx, deed, l, in)
 	if err != nil {
 		return m, in, false, err
@@ -87,7 +91,7 @@ func (b *Apps) find(ctx context.Context, deed string, l *channel.Lookup, means f
 		candidate := &all[i]
 		candidate.Channel = in.chat
 		id, is := means(candidate)
-		if !is || candidate.User != own.current().UserID || stamp(candidate.TS) < (l.Since-clockSkew)*1000 {
+		if !is || candidate.User != user || stamp(candidate.TS) < (l.Since-clockSkew)*1000 {
 			continue
 		}
 		switch other, err := l.Excludes(id); {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/slack/slacktest"
 )
 
@@ -108,7 +109,13 @@ func TestSightIsMembership(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	alone := m.AddPrivateChannel("alone", m.bora.ID, m.ruda.UserID)
+	both := m.accounts
+	m.accounts = both[:1]
 	m.start()
+	m.untilSeen("ruda to know its conversations", func() bool { _, known := m.Known(place(alone.ID)); return known })
+	m.accounts = both
+	m.Configure(m.settings())
+	m.untilState("eden", health.BotReady)
 	blind := func(id string) map[string]bool {
 		all := map[string]bool{}
 		for _, b := range m.Sight("slack:t00000001", id, "") {

@@ -58,9 +58,7 @@ func TestPressesAreAnswered(t *testing.T) {
 	if err := m.Add(m.ctx, i, channel.InteractionAnswer{Text: "only for you", Private: true}); err != nil {
 		t.Fatal(err)
 	}
-	if s := use.State(); !s.Acked || !slices.Equal(s.Shown, []string{"only for you"}) {
-		t.Errorf("bora sees %+v", s)
-	}
+	m.until("bora to see it", func() bool { s := use.State(); return s.Acked && slices.Equal(s.Shown, []string{"only for you"}) })
 	for _, bad := range []string{"", "https://evil.example/respond", "http://slack.com/x", "https://slack.com.evil.example/x"} {
 		i.Token = config.Secret(bad)
 		if refused, is := errors.AsType[*channel.Error](m.Answer(m.ctx, i, channel.InteractionAnswer{Text: "x"})); !is || !refused.Local {
@@ -114,9 +112,7 @@ func TestCommands(t *testing.T) {
 	if err := m.Answer(m.ctx, i, channel.InteractionAnswer{Text: "fine", Private: true}); err != nil {
 		t.Fatal(err)
 	}
-	if s := use.State(); !s.Acked || !slices.Equal(s.Shown, []string{"fine"}) {
-		t.Errorf("bora sees %+v", s)
-	}
+	m.until("bora to see it", func() bool { s := use.State(); return s.Acked && slices.Equal(s.Shown, []string{"fine"}) })
 }
 
 // A form is asked for in a message, and the person's reply to it is its answer, not a message for agents.

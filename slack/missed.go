@@ -21,9 +21,11 @@ const (
 	threadMemory      = 7 * 24 * time.Hour
 	missedPage        = 200 // messages per request; Slack recommends no more
 	maxListed         = 10  // pages of conversations
-	missedTries       = 3
-	maxUnreadable     = 3           // failed places before the rest is postponed
-	mostBehind        = time.Minute // delay until then
+
+	kindsOfConversations = 4
+	missedTries          = 3
+	maxUnreadable        = 3           // failed places before the rest is postponed
+	mostBehind           = time.Minute // delay until then
 )
 
 // arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile.
@@ -34,6 +36,11 @@ func (a *app) arrive() {
 		a.unread("too many conversations with missed messages; skipping the rest", "conversations", beyond)
 	}
 	a.catchUp(gaps)
+	if a.memory.newest == 0 { // from now on nothing is to be missed, even before the first message
+		a.mu.Lock()
+		a.memory.newest = a.joined
+		a.mu.Unlock()
+	}
 }
 
 // list requests the conversations of the app. Without the right to list a kind of them, those are found by their
@@ -46,6 +53,7 @@ func (a *app) list() (member []string) {
 			types = append(types, t[0])
 		}
 	}
+	complete, before := len(types) == kindsOfConversations, a.apps.known()
 	args := url.Values{"types": {strings.Join(types, ",")}, "exclude_archived": {"true"}, "limit": {strconv.Itoa(missedPage)}}
 	for pages := 0; pages < maxListed && len(types) > 0; pages++ {
 		page, refused := a.page("list conversations", "", "conversations.list", args)
@@ -55,13 +63,19 @@ func (a *app) list() (member []string) {
 		}
 		for _, c := range page.Channels {
 			a.apps.directory.addChannel(c, a.team())
-			if c.IsMember || c.IsIM || c.IsMPIM {
-				a.seat.set(c.ID, true)
+			in := c.IsMember || c.IsIM || c.IsMPIM
+			a.seat.set(c.ID, in)
+			if in {
 				member = append(member, c.ID)
 			}
 		}
 		if page.Next.Cursor == "" {
-			a.seat.complete(member, types)
+			a.apps.addKnown(member)
+			for _, chat := range before {
+				if complete && !slices.Contains(member, chat) {
+					a.seat.set(chat, false) // it was there before the list was asked for
+				}
+			}
 			return member
 		}
 		args.Set("cursor", page.Next.Cursor)

@@ -21,26 +21,12 @@ import (
 type seat struct {
 	mu     sync.Mutex
 	member map[string]bool // by conversation
-	listed bool            // those that are not in member are not the app's
 }
 
 func (s *seat) set(chat string, in bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.member == nil {
-		s.member = map[string]bool{}
-	}
 	put(s.member, chat, in)
-}
-
-// complete records that a list of conversations has ended: of channels of both kinds it was complete.
-func (s *seat) complete(member, types []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for chat := range s.member {
-		s.member[chat] = slices.Contains(member, chat)
-	}
-	s.listed = slices.Contains(types, "public_channel") && slices.Contains(types, "private_channel") && slices.Contains(types, "mpim")
 }
 
 // blind reports whether an app is known not to be in a conversation.
@@ -48,7 +34,23 @@ func (s *seat) blind(chat string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, known := s.member[chat]
-	return known && !in || !known && s.listed
+	return known && !in
+}
+
+// known are the conversations that any app has received in a list.
+func (b *Apps) known() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.listed))
+}
+
+// addKnown records the conversations of a list.
+func (b *Apps) addKnown(chats []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, chat := range chats {
+		put(b.listed, chat, true)
+	}
 }
 
 // Sight implements channel.People. An app that is connecting or disconnected is not blind: it reads missed messages

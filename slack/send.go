@@ -84,6 +84,9 @@ func (b *Apps) form(deed string, p *channel.Post, in place) (url.Values, error) 
 	case n > service.MaxMessage:
 		return refuse(fmt.Sprintf("content has %d characters, Slack advises at most %d", n, service.MaxMessage), "split it with collaborate.ChunksFor")
 	}
+	if _, _, ok := parseMessage(p.ReplyTo); p.ReplyTo != "" && !ok {
+		return refuse("what it replies to is no message", "name a message like slack:c0123456789:1700000000.000100")
+	}
 	args := url.Values{"channel": {in.chat}, "text": {b.render(p.Content, p.Notify)}}
 	if thread := b.threadOf(p, in); thread != "" {
 		args.Set("thread_ts", thread)

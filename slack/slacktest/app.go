@@ -50,6 +50,7 @@ type app struct {
 	refusal               string // of its token: invalid_auth, token_revoked, account_inactive
 	turn                  int    // the socket of the next envelope
 	lostAcks, twice       int    // faults
+	forgotten             bool   // nothing is repeated until it connects again
 }
 
 // AddApp installs an app. It is in no channel.

@@ -81,7 +81,7 @@ func (d *delivery) fail(reason string) {
 	d.stopTimer()
 	d.envelope, d.socket, d.reason = "", nil, reason
 	tried := max(d.attempts, 1)
-	if d.kind != eventsAPI || tried > len(d.s.o.Retries) {
+	if d.kind != eventsAPI || d.app.forgotten || tried > len(d.s.o.Retries) {
 		d.lost = true
 		if d.failed != nil {
 			d.failed()

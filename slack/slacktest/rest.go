@@ -114,7 +114,7 @@ func (s *Server) handler() http.Handler {
 		m, known := all[name]
 		args, err := read(r)
 		if err != nil {
-			write(w, result{status: http.StatusOK, body: encode(refuse("invalid_form_data").body())})
+			s.send(w, result{status: http.StatusOK, body: encode(refuse("invalid_form_data").body())})
 			return
 		}
 		token := tokenOf(r, args)
@@ -164,7 +164,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method, token str
 		return
 	}
 	s.answered(record, answer)
-	write(w, answer)
+	s.send(w, answer)
 }
 
 func (s *Server) answered(record *Request, a result) {
@@ -213,7 +213,8 @@ func jsonResult(body answer, refusal *Error) result {
 	return result{status: http.StatusOK, body: encode(body)}
 }
 
-func write(w http.ResponseWriter, a result) {
+func (s *Server) send(w http.ResponseWriter, a result) {
+	w.Header().Set("Date", s.o.Now().UTC().Format(http.TimeFormat))
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}

@@ -56,7 +56,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		k.send(disconnect("too_many_websockets"))
 		k.send(farewell{})
 	} else {
-		s.sockets = append(s.sockets, k)
+		s.sockets, a.forgotten = append(s.sockets, k), false
 		k.send(map[string]any{"type": "hello", "num_connections": n + 1, "connection_info": map[string]any{"app_id": a.id},
 			"debug_info": map[string]any{"host": "applink-test-1", "build_number": 1, "approximate_connection_time": 18060}})
 	}
@@ -195,6 +195,15 @@ func (s *Server) leave(k *socket) {
 // Drop cuts the app's sockets without a close frame, as a network failure does.
 func (a *App) Drop() {
 	a.each(func(k *socket) {
+		k.cut()
+		a.s.leave(k)
+	})
+}
+
+// Forget cuts the app's sockets, and loses what it has not acknowledged and what is written until it connects again.
+func (a *App) Forget() {
+	a.each(func(k *socket) {
+		a.own.forgotten = true
 		k.cut()
 		a.s.leave(k)
 	})
