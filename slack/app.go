@@ -27,6 +27,7 @@ type app struct {
 	done   chan struct{}
 
 	queue chan incoming
+	asked chan struct{} // closed when Slack was asked who the app is
 	ended chan struct{} // the socket has ended; capacity 1
 	again chan struct{} // what could not be read is to be tried again; capacity 1
 
@@ -60,7 +61,7 @@ const (
 // startApp starts connecting an app. It ends with the context, or with cancel.
 func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *app {
 	a := &app{apps: all, own: own, log: all.o.Log.With("channel", coordination.Slack, "account", own.ID), done: make(chan struct{}),
-		queue: make(chan incoming, maxQueue), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
+		queue: make(chan incoming, maxQueue), asked: make(chan struct{}), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
 		seat: seat{member: map[string]bool{}}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.status = health.Bot{AccountID: own.ID, UserID: own.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
@@ -87,9 +88,12 @@ func (a *app) is(other config.Account) bool {
 // live keeps the app connected.
 func (a *app) live() {
 	o, failures := a.apps.o, 0
+	asked := sync.OnceFunc(func() { close(a.asked) })
+	defer asked()
 	for a.ctx.Err() == nil {
 		began := o.Now()
 		err := a.check()
+		asked()
 		if err == nil {
 			err = a.connect()
 		}
@@ -126,6 +130,7 @@ func (a *app) check() error {
 	a.mu.Unlock()
 	a.apps.directory.addUser(userShape{ID: auth.UserID, Name: auth.User, IsBot: true})
 	a.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = auth.UserID, auth.User })
+	a.apps.met(a.own.ID, auth.UserID)
 	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes")))
 	return nil
 }

@@ -31,6 +31,7 @@ type Apps struct {
 	config   *config.Config
 	apps     map[string]*app    // by account id: connected or connecting
 	memories map[string]*memory // by account id
+	users    map[string]string  // user ids by account id, of all that have ever connected: a token does not say them
 	listed   map[string]bool    // conversations that any app has received in a list
 	common   *memory            // initial marks of all accounts; nil if there are none
 }
@@ -46,7 +47,7 @@ func New(o channel.Options) *Apps {
 	o = o.WithDefaults()
 	b := &Apps{o: o, directory: newDirectory(), lanes: channel.NewLanes(coordination.Slack, o), inbound: make(chan delivery),
 		asked: channel.NewInteractionTracker(), forms: newForms(), config: config.Default(), apps: map[string]*app{}, memories: map[string]*memory{},
-		listed: map[string]bool{}}
+		users: map[string]string{}, listed: map[string]bool{}}
 	for _, m := range o.Marks {
 		if m.AccountID == "" && m.GuildID != "" {
 			if b.common == nil {
@@ -182,7 +183,34 @@ func (b *Apps) refresh() {
 			links.Coming[id] = true
 		}
 	}
-	b.registry.Store(channel.RegistryOf(b.config, coordination.Slack, links))
+	known := *b.config
+	known.Slack.Accounts = slices.Clone(known.Slack.Accounts)
+	for i := range known.Slack.Accounts {
+		known.Slack.Accounts[i].BotUserID = b.users[known.Slack.Accounts[i].ID]
+	}
+	b.registry.Store(channel.RegistryOf(&known, coordination.Slack, links))
+}
+
+// met records who an account's app is: it is called so while it is not connected too.
+func (b *Apps) met(account, user string) {
+	b.mu.Lock()
+	b.users[account] = user
+	b.mu.Unlock()
+	b.refresh()
+}
+
+// allMet waits until each app has asked Slack who it is, with success or not: before, a mention of it is not recognised.
+func (b *Apps) allMet(ctx context.Context) {
+	b.mu.Lock()
+	apps := slices.Collect(maps.Values(b.apps))
+	b.mu.Unlock()
+	for _, own := range apps {
+		select {
+		case <-own.asked:
+		case <-own.done:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Status implements channel.Connection.

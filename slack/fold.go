@@ -14,6 +14,7 @@ func (a *app) fold() {
 			a.later.Stop()
 		}
 	}()
+	a.apps.allMet(a.ctx)
 	for {
 		select {
 		case in := <-a.queue:
