@@ -28,6 +28,9 @@ type bot struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
+	known     chan struct{} // closed when the bot's username is known, or will not be soon
+	knownOnce sync.Once
+
 	offset int64 // of the next update; used by the bot's goroutine, and after done
 	user   atomic.Int64
 	handle atomic.Pointer[string] // its username
@@ -45,7 +48,7 @@ const (
 
 // startBot starts connecting a bot. It ends with the context, or with cancel.
 func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
-	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{})}
+	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = health.Bot{AccountID: a.ID, UserID: a.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
 	none := ""
@@ -71,24 +74,46 @@ func (b *bot) keeps(a config.Account) bool {
 // live keeps the bot connected.
 func (b *bot) live() {
 	defer b.cancel()
+	defer b.introduce()
 	o, failures := b.bots.o, 0
 	for b.ctx.Err() == nil {
 		err := b.begin()
 		if err == nil {
 			failures = 0
+			b.introduce()
+			b.awaitOthers()
 			if b.own.Webhook.URL != "" {
 				err = b.serve()
 			} else {
 				err = b.receive()
 			}
 		}
-		if b.ctx.Err() != nil {
+		if err == nil || b.ctx.Err() != nil { // it ends, even if its own context is told of that a moment later
 			break
 		}
 		failures++
 		wait := b.failed(b.troubleOf(err), max(o.Retries().After(failures), err.Failure.RetryAfter))
 		if channel.Rest(b.ctx, o.AfterFunc, o.Jitter(wait)) != nil {
 			break
+		}
+	}
+}
+
+func (b *bot) introduce() { b.knownOnce.Do(func() { close(b.known) }) }
+
+// awaitOthers waits until Telegram has told who the other bots are, not longer than for an answer: a mention of a bot
+// whose username is not known is none, and a message is decided only once.
+func (b *bot) awaitOthers() {
+	late := make(chan struct{})
+	timer := b.bots.o.AfterFunc(b.bots.o.TimeLimit, func() { close(late) })
+	defer timer.Stop()
+	for _, other := range b.bots.all() {
+		select {
+		case <-other.known:
+		case <-late:
+			return
+		case <-b.ctx.Done():
+			return
 		}
 	}
 }
@@ -147,7 +172,7 @@ func (b *bot) register() {
 	}
 }
 
-// receive polls until it fails. Updates are confirmed by the next request, when those before were handled.
+// receive polls until it fails; nil is the bot's end. Updates are confirmed by the next request, when those before were handled.
 func (b *bot) receive() *channel.Error {
 	for b.ctx.Err() == nil {
 		wait := pollTime
@@ -202,6 +227,7 @@ func (b *bot) ready() {
 func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
 	if lasts(t.class) {
 		wait = b.bots.o.Most
+		b.introduce()
 	}
 	b.updateStatus(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint = health.BotFailed, t.class, t.text, t.hint

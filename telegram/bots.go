@@ -148,7 +148,8 @@ func (b *Bots) Run(ctx context.Context) error {
 	return nil
 }
 
-// deliver returns true when a fact was delivered, and false if the context, or Run, has ended before.
+// deliver returns true when a fact was delivered, and false if the context, or Run, has ended before OnMessage has
+// returned: it may then have given up without storing the fact.
 func (b *Bots) deliver(ctx context.Context, fact channel.Inbound) bool {
 	b.mu.Lock()
 	running := b.running
@@ -165,7 +166,7 @@ func (b *Bots) deliver(ctx context.Context, fact channel.Inbound) bool {
 		return false
 	}
 	<-d.done
-	return true
+	return running.Err() == nil
 }
 
 // Registry implements channel.Connection.

@@ -96,6 +96,20 @@ func TestUpdatesAreConfirmedWhenTheyAreStored(t *testing.T) {
 	}
 }
 
+func TestNothingIsReceivedBeforeAllBotsAreKnown(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	release := make(chan struct{})
+	m.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: "getMe", Bot: m.ruda.ID}, Effect: telegramtest.Hold(release)})
+	m.write(m.forum, "@ruda_bot hello")
+	m.run()
+	if _, err := m.WaitRequest(m.ctx, telegramtest.Match{Method: "getMyCommands", Bot: m.eden.ID}); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	m.fact("eden", "created <@"+id(m.ruda.User)+"> hello")
+}
+
 func TestARepeatedUpdateHasTheSameID(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()

@@ -59,6 +59,11 @@ func (b *Bots) check(deed string, p *channel.Post) error {
 		return channel.Local(deed, p.AccountID, p.ChannelID, http.StatusBadRequest, errors.New(why), hint)
 	}
 	var rows []json.RawMessage
+	if p.ReplyTo != "" {
+		if _, _, ok := parseMessage(p.ReplyTo); !ok {
+			return refuse(fmt.Sprintf("%q is no message of Telegram", coordination.Head(p.ReplyTo, maxShown)), "name a message like telegram:-1001234567890:55")
+		}
+	}
 	switch n := limits.Length(p.Content); {
 	case coordination.TrimJS(p.Content) == "":
 		return refuse("content is empty", "say something")

@@ -68,6 +68,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		result, refusal = s.perform(c)
 		s.mu.Unlock()
 	}
+	if refusal == dropped {
+		cutRequest(s, w, r)
+		s.answered(record, 0)
+		return
+	}
 	if effect.after != nil && !effect.after(s, w, r) {
 		s.answered(record, 0)
 		return

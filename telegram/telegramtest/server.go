@@ -40,6 +40,7 @@ type Server struct {
 	chats    map[int64]*chat // groups and supergroups
 	files    map[string]*file
 	queries  map[string]*query
+	twice    bool // updates come twice
 	limits   Limits
 	buckets  map[string]*bucket
 	faults   []*Injected

@@ -16,6 +16,9 @@ type updates struct {
 	allowed []string // kinds; nil: all but those of unasked
 	polls   int      // number of getUpdates so far: each ends the one before
 	waiting bool     // a getUpdates waits
+	drops   int      // number of times that the connection was broken
+
+	again map[int64]bool // updates that come once more after they are confirmed
 }
 
 // unasked are the kinds of updates that a bot receives only if it asks for them.
@@ -32,6 +35,12 @@ func (s *Server) queue(bot *account, kind string, u Update) {
 	}
 	own.last++
 	u.UpdateID = own.last
+	if s.twice {
+		if own.again == nil {
+			own.again = map[int64]bool{}
+		}
+		own.again[u.UpdateID] = true
+	}
 	own.pending, own.ids = append(own.pending, encode(u)), append(own.ids, u.UpdateID)
 	s.happened()
 }
@@ -43,13 +52,39 @@ func (u *updates) confirm(offset int64) {
 			offset = u.ids[len(u.ids)-n]
 		}
 	}
-	n := 0
-	for n < len(u.ids) && u.ids[n] < offset {
-		n++
+	var pending []json.RawMessage
+	var ids []int64
+	for i, id := range u.ids {
+		switch {
+		case id >= offset || u.again[id]:
+			pending, ids = append(pending, u.pending[i]), append(ids, id)
+			if id < offset {
+				delete(u.again, id)
+			}
+		default:
+			u.past, u.pastIDs = append(u.past, u.pending[i]), append(u.pastIDs, id)
+		}
 	}
-	u.past, u.pastIDs = append(u.past, u.pending[:n]...), append(u.pastIDs, u.ids[:n]...)
-	u.pending, u.ids = u.pending[n:], u.ids[n:]
+	u.pending, u.ids = pending, ids
 }
+
+// RepeatUpdates makes every update from now on come twice, the second time after it was confirmed, or not.
+func (s *Server) RepeatUpdates(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.twice = on
+}
+
+// Drop breaks the connection of a getUpdates that waits.
+func (b *Bot) Drop() {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	b.own.updates.drops++
+	b.s.happened()
+}
+
+// dropped is the refusal of a request whose connection is broken instead.
+var dropped = &Error{}
 
 // Unconfirm makes Telegram deliver the last n confirmed updates once more, in order, as it may after a failure of its
 // own.
@@ -91,7 +126,7 @@ func (s *Server) getUpdates(c *call, effect Effect) (any, *Error) {
 	}
 	own := &c.by.updates
 	own.polls++
-	mine := own.polls
+	mine, drops := own.polls, own.drops
 	s.happened()
 	if c.has("offset") && !effect.unconfirmed {
 		own.confirm(c.number("offset"))
@@ -118,6 +153,8 @@ func (s *Server) getUpdates(c *call, effect Effect) (any, *Error) {
 			return nil, conflict("terminated by setWebhook request")
 		case c.by.revoked:
 			return nil, unauthorized()
+		case own.drops != drops:
+			return nil, dropped
 		case len(own.pending) > 0 || over:
 			return slices.Clone(own.pending[:min(limit, len(own.pending))]), nil
 		}
