@@ -135,7 +135,7 @@ func (a *app) isPostponed(chat string) bool {
 	return slices.ContainsFunc(a.behind, func(c missed) bool { return c.place.chat == chat })
 }
 
-// read reads one conversation or thread. Of the messages of a conversation it also reads the threads that have begun or
+// read reads one conversation or thread. Of the messages of a conversation it also reads the threads that began or
 // continued since.
 func (a *app) read(c missed) *channel.Error {
 	all, refused := a.since(c)
