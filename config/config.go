@@ -22,6 +22,7 @@ type Config struct {
 	Session     Session
 	Tools       Tools
 	Discord     Channel
+	Slack       Channel
 	Telegram    Channel
 	Models      Models
 	Gateway     Gateway

@@ -101,6 +101,9 @@ func TestDefaults(t *testing.T) {
 	}
 	want.Telegram = want.Discord
 	want.Telegram.GroupPolicy = "allowlist"
+	want.Slack = want.Telegram
+	want.Slack.Guilds = []config.Guild{{ID: config.EveryGuild, Channels: []string{config.NoChannel}}}
+	want.Slack.GroupPolicy = "open"
 	want.File, want.Found, want.Files = c.File, true, []string{c.File}
 	if diff := cmp.Diff(want, c, cmp.FilterPath(func(p cmp.Path) bool {
 		f, ok := p.Last().(cmp.StructField)

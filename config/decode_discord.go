@@ -10,7 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// decodeChannels reads channels.discord and channels.telegram. Other channels, which plugins may add, are not checked.
+// decodeChannels reads channels.discord, channels.telegram and channels.slack. Other channels, which plugins may add, are not checked.
 func (c *Config) decodeChannels(f *fields) {
 	d := &c.Discord
 	discord := f.within("discord")
@@ -36,6 +36,7 @@ func (c *Config) decodeChannels(f *fields) {
 	discord.aside(accountLooks()...)
 	discord.done()
 	c.decodeTelegram(f.within("telegram"))
+	c.decodeSlack(f.within("slack"))
 	if f.object != nil {
 		for _, m := range f.object.members { // arbitrary settings of other channels
 			f.others(m.key)

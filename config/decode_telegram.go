@@ -9,7 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// EveryGuild is the id of the settings of all groups of Telegram that are not listed themselves.
+// EveryGuild is the id of the settings of all groups, or workspaces, that are not listed themselves.
 const EveryGuild = "*"
 
 // noUser is never a user's id: no one may speak.

@@ -9,6 +9,7 @@ func help() map[string]string {
 	texts := ownHelp()
 	maps.Copy(texts, formsHelp())
 	maps.Copy(texts, telegramHelp(ownHelp()))
+	maps.Copy(texts, slackHelp(ownHelp()))
 	for path, text := range ownHelp() {
 		if own, ok := strings.CutPrefix(path, "agents.list[]."); ok && own != "id" {
 			texts["agents.entries.*."+own] = text

@@ -52,6 +52,9 @@ func (c *Config) Channel(name string) *Channel {
 	if strings.EqualFold(name, coordination.Telegram) {
 		return &c.Telegram
 	}
+	if strings.EqualFold(name, coordination.Slack) {
+		return &c.Slack
+	}
 	d := Default().Discord
 	return &d
 }
@@ -67,13 +70,15 @@ type Account struct {
 	Token     Secret // "" if openclawd can read none
 	BotUserID string // as configured, else from the token; "" if neither
 
-	Webhook Webhook // of Telegram
+	AppToken Secret  // of Slack: opens sockets
+	Webhook  Webhook // of Telegram and Slack
 }
 
-// Webhook is how a service delivers to this program. Without URL it is asked instead.
+// Webhook is how a service delivers to this program. Without URL, Telegram is asked instead. Without Path, Slack delivers
+// over sockets; Secret is then unused, otherwise it signs what Slack sends to Path of the gateway.
 type Webhook struct {
 	URL    string // public address that the service calls
-	Secret Secret // that it sends; required
+	Secret Secret // that it sends, or signs with; required
 	Path   string // on this machine, like Host and Port
 	Host   string
 	Port   int

@@ -44,7 +44,7 @@ type Channel struct {
 var channels = []Channel{
 	{Name: Discord, Title: "Discord", Status: "https://discordstatus.com", MaxMessage: 2000, MaxThreadName: 100, Typing: 10 * time.Second, Nonces: true, Siblings: true, place: KeyChannel},
 	{Name: Telegram, Title: "Telegram", Status: "https://telegram.org/apps", MaxMessage: 4096, MaxThreadName: 128, UTF16: true, Typing: 5 * time.Second, place: KeyGroup, thread: "topic"},
-	{Name: Slack, Title: "Slack", Status: "https://slack-status.com", MaxMessage: 4000, MaxThreadName: 80, letters: true, place: KeyChannel, thread: "thread"},
+	{Name: Slack, Title: "Slack", Status: "https://slack-status.com", MaxMessage: 4000, MaxThreadName: 80, Siblings: true, letters: true, place: KeyChannel, thread: "thread"},
 }
 
 // Channels returns all channels, Discord first.

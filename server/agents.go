@@ -62,6 +62,7 @@ type agents struct {
 	approvals   *approvals.Service
 	discord     *discordSide
 	telegram    *channelSide
+	slack       *slackSide
 	tools       *tools.Registry
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
@@ -92,6 +93,9 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err := p.openTelegramBots(ctx, a); err != nil {
 		return err
 	}
+	if err := p.openSlackApps(ctx, a); err != nil {
+		return err
+	}
 	a.messenger = messenger.New(messenger.Options{
 		Log: p.log, Queue: a.queue, Config: inForce, Channels: p.announcements(a), CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
@@ -104,6 +108,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
 	p.openDiscord(a, runs)
 	p.openTelegram(a, runs)
+	p.openSlack(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
@@ -127,8 +132,9 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime,
 		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, collabtools.TrackerKind: a.discord.requests.Tracker(),
-			notifier.WebhookKind: a.discord.webhook},
+			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, coordination.Slack: a.slack.posts,
+			collabtools.TrackerKind: a.discord.requests.Tracker(),
+			notifier.WebhookKind:    a.discord.webhook},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
 		return err
@@ -172,7 +178,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	}
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
-	pools[coordination.Telegram] = deliverySlots
+	pools[coordination.Telegram], pools[coordination.Slack] = deliverySlots, deliverySlots
 	return pools
 }
 

@@ -70,6 +70,7 @@ type Options struct {
 	Verify      time.Duration              // interval of chain verification; 0: never
 	DiscordAPI  string                     // a server to use in place of Discord; "" for Discord
 	TelegramAPI string                     // likewise for Telegram
+	SlackAPI    string                     // likewise for Slack
 	NoUI        bool                       // do not serve Task-Hub
 	ControlUI   string                     // the files of a Control UI to serve on the gateway's port; "" for none
 	Getenv      func(string) string        // returns environment variables, "" for one that is not set; nil: none is set

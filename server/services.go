@@ -34,6 +34,7 @@ func (p *Program) services() []service {
 		{"discord", p.runDiscord},
 		{"discord places", p.releasePlaces},
 		{"telegram", p.runTelegram},
+		{"slack", p.runSlack},
 		{"notify", p.notifyPeople},
 		{"search", p.feedSearch},
 		{"past", p.runPast},

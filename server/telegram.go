@@ -49,7 +49,9 @@ func (p *Program) runTelegram(ctx context.Context) error {
 }
 
 // sides are the channels of the program, Discord first.
-func (a *agents) sides() []*channelSide { return []*channelSide{a.discord.channelSide, a.telegram} }
+func (a *agents) sides() []*channelSide {
+	return []*channelSide{a.discord.channelSide, a.telegram, a.slack.channelSide}
+}
 
 // allAnnouncements posts announcements in the channel that each names.
 type allAnnouncements struct{ of func() []announcements }

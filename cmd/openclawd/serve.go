@@ -25,7 +25,7 @@ type serveFlags struct {
 	stateDir, db, api, gateway, classifier, clock string
 	logLevel, logFormat                           string
 	durability, discordAPI, controlUI, ui         string
-	telegramAPI                                   string
+	telegramAPI, slackAPI                         string
 	backups                                       server.BackupOptions
 	pastSize                                      string
 	verifyEvery                                   time.Duration
@@ -86,6 +86,7 @@ OPENCLAW_GATEWAY_PASSWORD to those of its gateway. Flags override variables, var
 	addVerifyEvery(flags, &s.verifyEvery)
 	addPastSize(flags, &s.pastSize)
 	flags.StringVar(&s.discordAPI, "discord-api", "", "`URL` of a server to use in place of Discord, e.g. for tests; plain http on this machine only")
+	flags.StringVar(&s.slackAPI, "slack-api", "", "`URL` of a server to use in place of Slack, e.g. for tests; plain http on this machine only")
 	flags.StringVar(&s.telegramAPI, "telegram-api", "", "`URL` of a server to use in place of Telegram, e.g. for tests; plain http on this machine only")
 	flags.StringVar(&s.clock, "clock", "", "freeze the clock at `TIME` (RFC 3339), to replay and to compare answers")
 	flags.StringVar(&s.logLevel, "log-level", "info", "log `LEVELS`: debug, info, warn or error, optionally per component, e.g. info,monitor=debug,import=warn")
@@ -157,7 +158,7 @@ func (p *process) options(s serveFlags) (server.Options, error) {
 		return server.Options{}, &usageError{command: "openclawd serve", err: errors.New("--control-ui needs the gateway, and none is opened")}
 	}
 	opts := server.Options{ControlUI: s.controlUI, StateDir: s.stateDir, API: s.api, Gateway: s.gateway, Getenv: p.getenv, Follow: s.follow, Hosts: s.hosts,
-		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI, TelegramAPI: s.telegramAPI}
+		Mirror: !s.follow && !s.sample, DiscordAPI: s.discordAPI, TelegramAPI: s.telegramAPI, SlackAPI: s.slackAPI}
 	var errs [9]error
 	if opts.StateDir == "" && !s.sample {
 		opts.StateDir, errs[0] = p.stateDir()

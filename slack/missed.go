@@ -1,0 +1,221 @@
+package slack
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
+)
+
+// Limits of reading after a disconnection. What exceeds the first four is not delivered; health.Bot.Unread counts it.
+const (
+	maxMissedChannels = 100 // conversations, most recently used first
+	maxMissedThreads  = 50  // likewise
+	maxMissedPages    = 5   // messages per conversation or thread
+	threadMemory      = 7 * 24 * time.Hour
+	missedPage        = 200 // messages per request; Slack recommends no more
+	maxListed         = 10  // pages of conversations
+
+	kindsOfConversations = 4
+	missedTries          = 3
+	maxUnreadable        = 3           // failed places before the rest is postponed
+	mostBehind           = time.Minute // delay until then
+)
+
+// arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile.
+func (a *app) arrive() {
+	member := a.list()
+	gaps, beyond := a.memory.gaps(member)
+	if beyond > 0 {
+		a.unread("too many conversations with missed messages; skipping the rest", "conversations", beyond)
+	}
+	a.catchUp(gaps)
+	if a.memory.newest == 0 { // from now on nothing is to be missed, even before the first message
+		a.mu.Lock()
+		a.memory.newest = a.joined
+		a.mu.Unlock()
+	}
+}
+
+// list requests the conversations of the app. Without the right to list a kind of them, those are found by their
+// messages only.
+func (a *app) list() (member []string) {
+	missing := a.current().Missing
+	var types []string
+	for _, t := range [][2]string{{"public_channel", "channels:read"}, {"private_channel", "groups:read"}, {"im", "im:read"}, {"mpim", "mpim:read"}} {
+		if !strings.Contains(missing, t[1]) {
+			types = append(types, t[0])
+		}
+	}
+	complete, before := len(types) == kindsOfConversations, a.apps.known()
+	args := url.Values{"types": {strings.Join(types, ",")}, "exclude_archived": {"true"}, "limit": {strconv.Itoa(missedPage)}}
+	for pages := 0; pages < maxListed && len(types) > 0; pages++ {
+		page, refused := a.page("list conversations", "", "conversations.list", args)
+		if refused != nil {
+			a.log.Warn("cannot list the app's conversations", "err", refused)
+			return member
+		}
+		for _, c := range page.Channels {
+			a.apps.directory.addChannel(c, a.team())
+			in := c.IsMember || c.IsIM || c.IsMPIM
+			a.seat.set(c.ID, in)
+			if in {
+				member = append(member, c.ID)
+			}
+		}
+		if page.Next.Cursor == "" {
+			a.apps.addKnown(member)
+			for _, chat := range before {
+				if complete && !slices.Contains(member, chat) {
+					a.seat.set(chat, false) // it was there before the list was asked for
+				}
+			}
+			return member
+		}
+		args.Set("cursor", page.Next.Cursor)
+	}
+	return member
+}
+
+// catchUp reads and delivers what was written during a disconnection, place by place. In a conversation that cannot be
+// read for now, events wait with the rest: nothing newer is delivered before what was missed, so that continuing from
+// the last message after a restart misses nothing. Slack tells them again later, because they are not acknowledged, and
+// what it has given up is read with the rest.
+func (a *app) catchUp(gaps []missed) {
+	for _, c := range a.behind {
+		if !slices.ContainsFunc(gaps, func(other missed) bool { return other.place == c.place }) {
+			gaps = append(gaps, c)
+		}
+	}
+	var failed []missed
+	var why *channel.Error
+	for i, c := range gaps {
+		if a.ctx.Err() != nil {
+			return
+		}
+		if len(failed) == maxUnreadable {
+			failed = append(slices.Clone(gaps[i:]), failed...) // these first, the next time
+			break
+		}
+		refused := a.read(c)
+		switch {
+		case refused == nil, refused.Class == collaborate.ClassForbidden, refused.Class == collaborate.ClassNotFound: // what it may not read is not missed
+		case a.ctx.Err() != nil:
+			return
+		default:
+			failed, why = append(failed, c), refused
+		}
+	}
+	if a.behind = failed; len(failed) == 0 {
+		a.fails = 0
+		return
+	}
+	if a.fails++; a.fails == 1 {
+		a.unread("cannot read missed messages; will retry", "err", why, "conversations", len(failed))
+	}
+	a.catchUpLater(max(why.Failure.RetryAfter, min(a.apps.o.Retries().After(a.fails+1), mostBehind)))
+}
+
+// catchUpLater makes fold read the rest after a delay.
+func (a *app) catchUpLater(wait time.Duration) {
+	if a.later != nil {
+		a.later.Stop()
+	}
+	a.later = a.apps.o.AfterFunc(a.apps.o.Jitter(wait), func() { signal(a.again) })
+}
+
+// isPostponed reports whether a conversation's events have to wait until what was missed there is read.
+func (a *app) isPostponed(chat string) bool {
+	return slices.ContainsFunc(a.behind, func(c missed) bool { return c.place.chat == chat })
+}
+
+// read reads one conversation or thread. Of the messages of a conversation it also reads the threads that began or
+// continued since.
+func (a *app) read(c missed) *channel.Error {
+	all, refused := a.since(c)
+	if refused != nil {
+		return refused
+	}
+	for i := range all {
+		m := &all[i]
+		m.Channel = c.place.chat
+		if stamp(m.TS) > c.after {
+			a.message(m, true)
+		}
+		if a.ctx.Err() != nil {
+			return nil
+		}
+	}
+	if c.place.thread != "" {
+		return nil
+	}
+	for i := range all {
+		thread := missed{place: place{chat: c.place.chat, thread: all[i].TS}}
+		if thread.after = max(c.after, a.memory.marks[thread.place.id()]); stamp(all[i].LatestReply) > thread.after {
+			if refused := a.read(thread); refused != nil && refused.Class != collaborate.ClassNotFound {
+				return refused
+			}
+		}
+	}
+	return nil
+}
+
+// since are the messages after a moment, oldest first. Slack has the newest ones of a conversation on its first page.
+func (a *app) since(c missed) (all []messageShape, refused *channel.Error) {
+	method := "conversations.history"
+	args := url.Values{"channel": {c.place.chat}, "oldest": {stampOf(c.after)}, "limit": {strconv.Itoa(missedPage)}}
+	if c.place.thread != "" {
+		method = "conversations.replies"
+		args.Set("ts", c.place.thread)
+	}
+	for pages := 0; ; pages++ {
+		if pages == maxMissedPages {
+			a.unread("too many missed messages in a conversation; skipping the rest", "conversation", c.place.id())
+			break
+		}
+		page, refused := a.page("read missed messages", c.place.id(), method, args)
+		if refused != nil {
+			return nil, refused
+		}
+		all = append(all, page.Messages...)
+		if page.Next.Cursor == "" {
+			break
+		}
+		args.Set("cursor", page.Next.Cursor)
+	}
+	slices.SortFunc(all, func(x, y messageShape) int { return strings.Compare(x.TS, y.TS) })
+	return all, nil
+}
+
+// page makes a request that reads, and repeats it if it fails for a moment.
+func (a *app) page(deed, place, method string, args url.Values) (page pageShape, refused *channel.Error) {
+	for try := 1; ; try++ {
+		var got answer
+		got, refused = a.ask(a.ctx, deed, place, method, args)
+		if refused == nil {
+			if err := json.Unmarshal(got.body, &page); err != nil {
+				return page, unreadable(deed, a.own.ID, place, err)
+			}
+			return page, nil
+		}
+		wait := max(refused.Failure.RetryAfter, a.apps.o.Least<<(try-1))
+		again := slices.Contains([]collaborate.Class{collaborate.ClassRateLimited, collaborate.ClassUnavailable, collaborate.ClassTimeout,
+			collaborate.ClassUnsent, collaborate.ClassLost}, refused.Class)
+		if !again || try == missedTries || a.fails > 0 || wait > collaborate.LongestWait || channel.Rest(a.ctx, a.apps.o.AfterFunc, wait) != nil {
+			return page, refused
+		}
+	}
+}
+
+func (a *app) unread(why string, of ...any) {
+	a.updateStatus(func(s *health.Bot) { s.Unread++ })
+	a.log.Warn(why, of...)
+}
+
+func (a *app) fetched() { a.updateStatus(func(s *health.Bot) { s.Fetched++ }) }

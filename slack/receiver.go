@@ -1,0 +1,143 @@
+package slack
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+)
+
+// Limits of requests from Slack.
+const (
+	maxBody    = 1 << 20
+	maxAge     = 5 * time.Minute         // difference between Slack's clock and ours, in both directions
+	answerTime = 2500 * time.Millisecond // Slack waits three seconds
+)
+
+// ServeHTTP takes what Slack sends to the request URL of an app: a request without the signature of one of the accounts
+// with that path is refused. An event is answered with 200 only after everything that it tells is stored; otherwise
+// Slack sends it again.
+func (b *Apps) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	candidates := b.receivers(r.URL.Path)
+	if len(candidates) == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	if r.Method != http.MethodPost {
+		http.Error(w, "only POST", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	for _, own := range candidates {
+		if signedWith(own.own.Webhook.Secret, r.Header, body, b.o.Now()) {
+			own.receive(w, r, body)
+			return
+		}
+	}
+	b.o.Log.Warn("a request to the address of Slack's events has no valid signature", "hint", "compare signingSecret with Basic Information of the app, and the clock")
+	http.Error(w, "invalid signature", http.StatusUnauthorized)
+}
+
+// receivers are the apps whose events come to a path.
+func (b *Apps) receivers(path string) (all []*app) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, own := range b.apps {
+		if own.own.Webhook.Path == path && path != "" {
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+// signedWith reports whether a request was signed with a secret, not long ago.
+func signedWith(secret config.Secret, h http.Header, body []byte, now time.Time) bool {
+	sent := h.Get("X-Slack-Request-Timestamp")
+	seconds, err := strconv.ParseInt(sent, 10, 64)
+	if err != nil || secret == "" || now.Sub(time.Unix(seconds, 0)).Abs() > maxAge {
+		return false
+	}
+	sum := hmac.New(sha256.New, []byte(secret.Reveal()))
+	_, _ = fmt.Fprintf(sum, "v0:%s:%s", sent, body) // a hash takes everything
+	got, err := hex.DecodeString(strings.TrimPrefix(h.Get("X-Slack-Signature"), "v0="))
+	return err == nil && hmac.Equal(got, sum.Sum(nil))
+}
+
+// receive takes a request with a valid signature.
+func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		a.receiveForm(w, body)
+		return
+	}
+	var outer struct {
+		Type      string `json:"type"`
+		Challenge string `json:"challenge"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	switch outer.Type {
+	case "url_verification":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, outer.Challenge) // Slack asks again
+	case "event_callback":
+		a.receiveEvent(w, r, body)
+	}
+}
+
+func (a *app) receiveEvent(w http.ResponseWriter, r *http.Request, body []byte) {
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	stored := make(chan struct{})
+	select {
+	case a.queue <- incoming{envelope: envelope{Type: typeEvents, Payload: body}, ack: func() { close(stored) }}:
+	case <-a.ctx.Done():
+	case <-ctx.Done():
+	}
+	select {
+	case <-stored:
+		return
+	case <-a.ctx.Done():
+	case <-ctx.Done():
+	}
+	http.Error(w, "not stored yet", http.StatusServiceUnavailable)
+}
+
+// receiveForm takes an interaction. The empty answer is the acknowledgement.
+func (a *app) receiveForm(w http.ResponseWriter, body []byte) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		http.Error(w, "unreadable", http.StatusBadRequest)
+		return
+	}
+	e := envelope{Type: typeInteractive, Payload: json.RawMessage(form.Get("payload"))}
+	if form.Has("command") {
+		all := map[string]string{}
+		for name := range form {
+			all[name] = form.Get(name)
+		}
+		payload, err := json.Marshal(all)
+		if err != nil {
+			http.Error(w, "unreadable", http.StatusBadRequest)
+			return
+		}
+		e = envelope{Type: typeSlash, Payload: payload}
+	}
+	w.WriteHeader(http.StatusOK)
+	a.interacted(e)
+}
