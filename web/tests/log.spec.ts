@@ -153,7 +153,7 @@ test.describe('T-LOG', () => {
     await expect(row(page, event.seq)).toBeInViewport();
     await expect(row(page, event.seq)).toHaveAttribute('aria-current', 'true');
     const aside = inspector(page);
-    await expect(aside.getByRole('heading', { name: `이벤트 ${event.seq}` })).toBeVisible();
+    await expect(aside.getByRole('heading', { name: `이벤트 seq ${event.seq}` })).toBeVisible();
     for (const { seq } of [...causes, ...effects])
       await expect(aside.getByRole('link', { name: new RegExp(`^${seq} `) }).first()).toBeVisible();
 
@@ -162,17 +162,17 @@ test.describe('T-LOG', () => {
       .first()
       .click();
     await expect(page).toHaveURL(new RegExp(`at=${causes[0]!.seq}(&|$)`));
-    await expect(aside.getByRole('heading', { name: `이벤트 ${causes[0]!.seq}` })).toBeVisible();
+    await expect(aside.getByRole('heading', { name: `이벤트 seq ${causes[0]!.seq}` })).toBeVisible();
     await expect(row(page, causes[0]!.seq)).toBeInViewport();
     await page.goBack();
-    await expect(aside.getByRole('heading', { name: `이벤트 ${event.seq}` })).toBeVisible();
+    await expect(aside.getByRole('heading', { name: `이벤트 seq ${event.seq}` })).toBeVisible();
 
     // Keys: the next and previous event, problems, the record, the link.
     await page.keyboard.press(']');
-    await expect(aside.getByRole('heading', { name: `이벤트 ${event.seq + 1}` })).toBeVisible();
+    await expect(aside.getByRole('heading', { name: `이벤트 seq ${event.seq + 1}` })).toBeVisible();
     await page.keyboard.press('[');
     await page.keyboard.press('[');
-    await expect(aside.getByRole('heading', { name: `이벤트 ${event.seq - 1}` })).toBeVisible();
+    await expect(aside.getByRole('heading', { name: `이벤트 seq ${event.seq - 1}` })).toBeVisible();
     await page.keyboard.press('r');
     await expect(aside.getByRole('group', { name: '원본' })).toContainText('collabCategory:');
     await page.keyboard.press('y');

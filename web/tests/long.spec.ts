@@ -92,7 +92,7 @@ test.describe('a long thread', () => {
     const asked = pagesOf(page);
     await visit(page, `${server.url(thread)}#e${seq}`);
     await expect(message(page, 700)).toBeInViewport();
-    await expect(page.getByRole('complementary').getByRole('heading', { name: `이벤트 ${seq}` })).toBeVisible();
+    await expect(page.getByRole('complementary').getByRole('heading', { name: `이벤트 seq ${seq}` })).toBeVisible();
     expect(asked.some((query) => query.get('before') === String(seq + 1))).toBe(true);
     // Every message around it is there once, in order.
     const around = await page.getByRole('article').allInnerTexts();

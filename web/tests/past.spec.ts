@@ -250,7 +250,7 @@ test('T-PAST dragging asks nothing, and a release asks once', async ({ page, hub
   const before = Number(await handle.inputValue());
   asked.length = 0;
   await page.keyboard.press('ArrowRight');
-  await expect(handle).toHaveAttribute('aria-valuetext', new RegExp(`이벤트 ${before + 1}`));
+  await expect(handle).toHaveAttribute('aria-valuetext', new RegExp(`seq ${before + 1}`));
   await expect(page.locator(`[data-then="${before + 1}"]`)).toBeVisible();
   expect(asked.map(apiPath)).toEqual(['counts']);
   await page.keyboard.press('Enter');

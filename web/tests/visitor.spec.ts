@@ -5,6 +5,7 @@ const sessionsOf = async (hub: Hub) =>
   (await hub.api('work-sessions?limit=100&role=conversation.main&status=ACTIVE,QUIET,ARCHIVED')).sessions as {
     workSessionId: string;
     eventCount: number;
+    participants: { type: string }[];
     roleCounts: Record<string, number>;
     threads: { fromAgent: string; toAgent: string; events: { seq: number; type: string }[] }[];
   }[];
@@ -180,7 +181,7 @@ test('T-VISIT decided plans without a task lead to where they are', async ({ pag
   const { decision } = approvals.find((one: { kind: string; taskId: string }) => one.kind === 'plan' && !one.taskId);
   await visit(page, hub.url('inbox?tab=decided'));
   await page.locator(`a[href$="log?at=${decision.seq}"]`).click();
-  await expect(page.getByRole('heading', { name: `이벤트 ${decision.seq}` })).toBeVisible();
+  await expect(page.getByRole('heading', { name: `이벤트 seq ${decision.seq}` })).toBeVisible();
 });
 
 test('T-VISIT the flow says of no failure that it has no cause', async ({ page, hub }) => {
@@ -218,4 +219,89 @@ test('T-VISIT on phones a notice covers neither the navigation nor its menu', as
     return { below, hidden: hidden.map((item) => item.textContent) };
   });
   expect(covered).toEqual({ below: false, hidden: [] });
+});
+
+test('T-VISIT one can write to the agent that the advice names', async ({ page, hub }) => {
+  const { problems } = await hub.api('problems');
+  const { fields, refs } = problems.find(({ code }: { code: string }) => code === 'context_too_long');
+  await visit(page, hub.url(`c/${refs.ws}/${refs.thread}?cat=all#e${refs.seq}`));
+  const card = page.getByRole('log').getByRole('listitem').filter({ hasText: '답할 에이전트에게 /new를 보내' });
+  await expect(card.getByRole('link', { name: `${fields.toName}에게 말하기` })).toBeVisible();
+  await expect(card.getByRole('link', { name: `${fields.fromName}에게 말하기` })).toHaveCount(0);
+});
+
+test('T-VISIT only the board speaks of its cards', async ({ page, hub }) => {
+  const { tasks } = await hub.api('tasks?limit=1');
+  await visit(page, hub.url(`tasks/${tasks[0].id}?agent=${tasks[0].agentId}`));
+  await expect(page.getByRole('link', { name: /에게 말하기$/ })).toBeVisible();
+  await expect(page.getByText('카드는 끌어 옮길 수 없습니다')).toHaveCount(0);
+  await visit(page, hub.url('tasks'));
+  await expect(page.getByText('카드는 끌어 옮길 수 없습니다')).toBeVisible();
+});
+
+test('T-VISIT one thing is written in one way', async ({ page, hub }) => {
+  await visit(page, hub.url());
+  const counts = page.getByRole('main').getByText('작업 세션').filter({ hasText: '활동 중' });
+  await expect(counts).toHaveText(/활동 중 \d+ · 조용함 \d+ · 막힘 \d+/);
+  await expect(page.getByText('답할 시간이 지난 요청은 문제나 끝난 것에 있습니다.')).toBeVisible();
+  await page.getByRole('link', { name: '끝난 것 보기' }).click();
+  await expect(page).toHaveURL(/\/owed\?open=false$/);
+
+  const crowded = (await sessionsOf(hub)).find(
+    ({ participants }) => participants.filter(({ type }) => type !== 'subagent').length > 3,
+  )!;
+  await visit(page, hub.url('c'));
+  await expect(page.locator(`a[data-row="${crowded.workSessionId}"]`)).toContainText(/외 \d명/);
+  const { seq } = crowded.threads[0]!.events[0]!;
+  await visit(page, hub.url(`c/${crowded.workSessionId}?cat=all#e${seq}`));
+  await expect(page.getByRole('heading', { name: `이벤트 seq ${seq}` })).toBeVisible();
+});
+
+test('T-VISIT on phones rows of the log that are not of today have their day, and none is wider', async ({
+  page,
+  hub,
+}) => {
+  await page.setViewportSize({ width: 390, height: 700 });
+  await visit(page, hub.url('log'));
+  const log = page.getByRole('log');
+  await log.evaluate((box) => (box.scrollTop = 0));
+  const row = log
+    .getByRole('listitem')
+    .filter({ hasText: /\d\d-\d\d\s*\d\d:\d\d:\d\d/ })
+    .first();
+  await expect(row.locator('.day')).toBeVisible();
+  const measured = await row.evaluate((row: HTMLElement) => {
+    const time = row.querySelector<HTMLElement>('.time')!;
+    const [high, wide] = [time.offsetHeight <= row.offsetHeight, time.offsetWidth];
+    time.querySelector('.day')!.remove();
+    return { high, wider: wide - time.offsetWidth };
+  });
+  expect(measured).toEqual({ high: true, wider: 0 });
+});
+
+test('T-VISIT what was approved elsewhere in this tab is not asked for again, and who gave no name is said so', async ({
+  page,
+  serve,
+}) => {
+  const server = await serve();
+  await server.settle();
+  const { approvals } = await server.api('approvals');
+  const { id, agentId, taskId, title } = approvals[0];
+  // The inbox keeps its list.
+  await visit(page, server.url('inbox'));
+  await expect(page.locator('[data-item]').getByRole('heading', { name: title })).toBeVisible();
+  await page.getByRole('navigation').getByRole('link', { name: /^지금/ }).first().click();
+  await page.getByRole('main').getByRole('button', { name: '승인', exact: true }).click();
+  await expect(page.getByText('승인했습니다.')).toBeVisible({ timeout: 15_000 });
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^수신함/ })
+    .first()
+    .click();
+  await expect(page.getByText('승인됨 · 이름 안 적음').first()).toBeVisible();
+  await page.goto(server.url(`tasks/${taskId}?agent=${agentId}`));
+  await expect(page.getByText('승인됨 · 이름 안 적음')).toBeVisible();
+  expect(asked.filter((path) => path.endsWith(`/approvals/${id}`))).toEqual([]);
 });

@@ -58,7 +58,7 @@ export const w = words({
   },
   pointUnknown: { ko: '시점으로 읽을 수 없습니다.', en: 'This is not a point in time.' },
   pointNow: { ko: '지금으로 돌아갑니다.', en: 'Back to now.' },
-  pointSeq: { ko: (seq: string) => `이벤트 ${seq}까지의 상태`, en: (seq: string) => `The state up to event ${seq}` },
+  pointSeq: { ko: (seq: string) => `seq ${seq}까지의 상태`, en: (seq: string) => `The state up to seq ${seq}` },
   pointTime: { ko: (at: string) => `${at}의 상태`, en: (at: string) => `The state at ${at}` },
   quickHour: { ko: '1시간 전', en: '1 h ago' },
   quickYesterday: { ko: '어제 18:00', en: 'yesterday 18:00' },

@@ -45,6 +45,7 @@ export const w = words({
   },
   tell: { ko: (name: string) => `${name}에게 말하기`, en: (name: string) => `Message ${name}` },
   tellShort: { ko: '말하기', en: 'Message' },
+  others: { ko: (n: number) => `외 ${n}명`, en: (n: number) => `and ${n} more` },
   views: { ko: '저장한 보기', en: 'Saved views' },
   notLoaded: { ko: '불러오지 못했습니다.', en: 'It could not be loaded.' },
   ago: { ko: (age: string) => `${age} 전`, en: (age: string) => `${age} ago` },

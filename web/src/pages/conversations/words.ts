@@ -52,7 +52,6 @@ export const w = words({
     en: (n: number) => (n === 1 ? '1 conversation' : `${n} conversations`),
   },
   openConversations: { ko: (n: number) => `${n}개 열림`, en: (n: number) => `${n} open` },
-  others: { ko: (n: number) => `외 ${n}명`, en: (n: number) => `and ${n} more` },
   expand: { ko: '대화 펼치기', en: 'Show its conversations' },
   collapse: { ko: '대화 접기', en: 'Hide its conversations' },
   hits: { ko: (n: number) => `${n}곳`, en: (n: number) => (n === 1 ? '1 hit' : `${n} hits`) },

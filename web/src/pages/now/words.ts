@@ -59,6 +59,11 @@ export const w = words({
   showAll: { ko: '모두 보기', en: 'Show all' },
   owed: { ko: '답장 대기', en: 'Owed answers' },
   nothingOwed: { ko: '기다리는 답이 없습니다.', en: 'No answer is awaited.' },
+  owedOver: {
+    ko: '답할 시간이 지난 요청은 문제나 끝난 것에 있습니다.',
+    en: 'Requests whose time has run out are among the problems or the ended ones.',
+  },
+  owedEnded: { ko: '끝난 것 보기', en: 'Show ended ones' },
   agents: { ko: '에이전트', en: 'Agents' },
   noAgents: { ko: '설정된 에이전트가 없습니다.', en: 'No agents are configured.' },
   idle: { ko: (n: number) => `쉬는 중 ${n}명`, en: (n: number) => `${n} idle` },

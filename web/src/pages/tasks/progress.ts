@@ -1,5 +1,6 @@
 import { agents } from '$lib/agents.svelte';
 import type { Schemas } from '$lib/api/client';
+import { signer } from '$lib/decide/signer';
 import { list } from '$lib/i18n/format';
 import { t } from '$lib/i18n/index.svelte';
 import { taskLines } from './progress.words';
@@ -20,7 +21,7 @@ export function lineText(line: Line, known: Step[]): string {
   if (line.code === undefined || !(line.code in taskLines)) return line.text;
   const contents = (line.steps ?? []).map((id) => known.find((step) => step.id === id)?.content ?? id);
   return t(taskLines[line.code], {
-    by: line.by ? agents.nameOf(line.by) : '',
+    by: line.by ? signer(line.by) : '',
     to: line.to ? agents.nameOf(line.to) : '',
     text: line.step ?? line.reason ?? list(contents),
     count: line.count ?? 0,

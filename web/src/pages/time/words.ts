@@ -18,8 +18,8 @@ export const w = words({
   pointA: { ko: '시점 A', en: 'Point A' },
   pointB: { ko: '시점 B', en: 'Point B' },
   valueText: {
-    ko: (seq: string, at: string) => `이벤트 ${seq}, ${at}`,
-    en: (seq: string, at: string) => `event ${seq}, ${at}`,
+    ko: (seq: string, at: string) => `seq ${seq}, ${at}`,
+    en: (seq: string, at: string) => `seq ${seq}, ${at}`,
   },
   about: { ko: (at: string) => `약 ${at}`, en: (at: string) => `about ${at}` },
   failure: { ko: '실패', en: 'Failure' },
