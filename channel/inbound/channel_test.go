@@ -25,7 +25,7 @@ func (l *fixture) elsewhere(id, place, text string) channel.Inbound {
 // What is heard of another channel is decided in its streams, and run in its sessions.
 func TestOtherChannelsHaveTheirOwnStreamsAndSessions(t *testing.T) {
 	t.Parallel()
-	l := setup(t, setting{channel: "telegram"})
+	l := setup(t, setting{channel: "telegram", channels: `"telegram": {"groupPolicy": "open"}`})
 	for id, c := range map[string]struct{ place, session string }{
 		group + ":5": {group, "agent:eden:telegram:group:-100123"},
 		group + ":6": {group + ":topic:7", "agent:eden:telegram:group:-100123:topic:7"},

@@ -82,19 +82,20 @@ func koreanName(agent string) string {
 
 // setting configures a test.
 type setting struct {
-	channel string   // default: discord
-	agents  []string // default: names
-	discord string   // members of channels.discord, JSON
-	config  string   // members of the configuration, JSON
-	limits  runqueue.Limits
-	stop    bool // stop words stop runs
-	allowed func(c *config.Config, from, to string) bool
-	logs    io.Writer
-	alter   func(*config.Config)
-	log     func(*sqlite.DB) inbound.Log
-	runs    func(*runqueue.Queue) inbound.Queue
-	tokens  map[string]string // of the agents' bots; default: none
-	bots    inbound.Bots      // default: those of agents, who see everything
+	channel  string   // default: discord
+	agents   []string // default: names
+	discord  string   // members of channels.discord, JSON
+	channels string   // other members of channels, JSON
+	config   string   // members of the configuration, JSON
+	limits   runqueue.Limits
+	stop     bool // stop words stop runs
+	allowed  func(c *config.Config, from, to string) bool
+	logs     io.Writer
+	alter    func(*config.Config)
+	log      func(*sqlite.DB) inbound.Log
+	runs     func(*runqueue.Queue) inbound.Queue
+	tokens   map[string]string // of the agents' bots; default: none
+	bots     inbound.Bots      // default: those of agents, who see everything
 }
 
 // fixture is a log in which what is heard of Discord is decided about, with agents that run once wake was called.
@@ -297,7 +298,11 @@ func load(t testing.TB, set *setting) *config.Config {
 	if more := members(set.discord); more != "" {
 		inner += ", " + more
 	}
-	text := fmt.Sprintf(`{"agents": {"list": [%s]}, "bindings": [%s], "channels": {"discord": {%s}}`, strings.Join(agents, ", "), strings.Join(bindings, ", "), inner)
+	text := fmt.Sprintf(`{"agents": {"list": [%s]}, "bindings": [%s], "channels": {"discord": {%s}`, strings.Join(agents, ", "), strings.Join(bindings, ", "), inner)
+	if more := members(set.channels); more != "" {
+		text += ", " + more
+	}
+	text += "}"
 	if more := members(set.config); more != "" {
 		text += ", " + more
 	}
