@@ -32,14 +32,14 @@ func TestButtonsAreInteractions(t *testing.T) {
 	}
 
 	m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.forum), Content: "another", Components: components})
-	press = m.press(m.shows(m.forum, "another"), "reject:1")
+	m.press(m.shows(m.forum, "another"), "reject:1")
 	if err := m.Answer(m.ctx, m.interaction(1), channel.InteractionAnswer{Text: "you may not", Private: true}); err != nil {
 		t.Fatal(err)
 	}
 	if a, _ := press.Answer(); a.Text != "you may not" || !a.Alert {
 		t.Errorf("%+v, want an alert", a)
 	}
-	press = m.press(m.shows(m.forum, "another"), "reject:1")
+	m.press(m.shows(m.forum, "another"), "reject:1")
 	long := strings.Repeat("long ", 60)
 	if err := m.Answer(m.ctx, m.interaction(2), channel.InteractionAnswer{Text: long, Private: true}); err != nil {
 		t.Fatal(err)

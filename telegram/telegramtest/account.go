@@ -107,15 +107,6 @@ func (s *Server) getMe(c *call) (any, *Error) {
 	return me{User: c.by.User, CanJoinGroups: true, CanReadAllGroupMessages: c.by.seesAll}, nil
 }
 
-func (s *Server) byUsername(name string) *account {
-	for _, a := range s.accounts {
-		if a.Username != "" && strings.EqualFold(a.Username, name) {
-			return a
-		}
-	}
-	return nil
-}
-
 // setMyCommands and its siblings keep one list per scope and language.
 func (s *Server) setMyCommands(c *call) (any, *Error) {
 	var commands []Command

@@ -45,6 +45,11 @@ type markdownParser struct {
 	line     bool // nothing but the beginning of a line was read
 }
 
+// telegramsWords is an error in the words of Telegram.
+type telegramsWords string
+
+func (w telegramsWords) Error() string { return string(w) }
+
 // parseMarkdown returns a text in MarkdownV2 without its markup, and its entities.
 func parseMarkdown(source string) (string, []Entity, error) {
 	p := &markdownParser{source: source, line: true}
@@ -58,7 +63,7 @@ func parseMarkdown(source string) (string, []Entity, error) {
 	}
 	if n := len(p.nested); n > 0 {
 		open := p.nested[n-1]
-		return "", nil, fmt.Errorf("Can't find end of %s entity at byte offset %d", open.kind.name, open.at)
+		return "", nil, telegramsWords(fmt.Sprintf("Can't find end of %s entity at byte offset %d", open.kind.name, open.at))
 	}
 	return p.out.String(), p.entities, nil
 }
@@ -190,7 +195,7 @@ func (p *markdownParser) open(c byte) error {
 	case c == '>' && p.line && p.top() == nil:
 		own.kind = blockQuote
 	default:
-		return fmt.Errorf("Character '%c' is reserved and must be escaped with the preceding '\\'", c)
+		return telegramsWords(fmt.Sprintf("Character '%c' is reserved and must be escaped with the preceding '\\'", c))
 	}
 	p.i += size
 	p.line = p.line && own.kind != blockQuote
@@ -259,7 +264,7 @@ func (p *markdownParser) address(t opened) (string, error) {
 		p.i++
 	}
 	if p.at(p.i) != ')' {
-		return "", fmt.Errorf("Can't find end of a URL at byte offset %d", begin)
+		return "", telegramsWords(fmt.Sprintf("Can't find end of a URL at byte offset %d", begin))
 	}
 	p.i++
 	return string(address), nil

@@ -137,7 +137,6 @@ func (s *Server) tell(m *message) {
 type draft struct {
 	text     string
 	entities []Entity
-	max      int
 	topic    *topic
 	replyTo  *message
 	keyboard *Keyboard

@@ -3,7 +3,6 @@ package telegramtest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -135,12 +134,12 @@ func (s *Server) post(ctx context.Context, h *hook, body []byte) error {
 	}
 	answer, err := s.client.Do(r)
 	if err != nil {
-		return fmt.Errorf("Connection refused")
+		return telegramsWords("Connection refused")
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // its content is not used
 	_ = answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("Wrong response from the webhook: %s", answer.Status)
+		return telegramsWords("Wrong response from the webhook: " + answer.Status)
 	}
 	return nil
 }
