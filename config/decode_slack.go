@@ -111,6 +111,7 @@ func (d *Channel) decodeSlackChannels(f *fields) {
 	policy := f.choice("groupPolicy", "allowlist", "open", "disabled")
 	every := Guild{ID: EveryGuild}
 	all := false
+	var excluded []*fields
 	f.named("channels", func(id string, c *fields) {
 		allowed := c.flag("enabled", true) && c.flag("allow", true)
 		c.knows("requireMention", "users")
@@ -132,11 +133,16 @@ func (d *Channel) decodeSlackChannels(f *fields) {
 				"write the id, such as C0123456789: it is at the end of the channel's details in Slack"))
 		case allowed:
 			every.Channels = append(every.Channels, place)
-		case policy == "open":
-			f.report.add(warning(CodeValue, c.object.at, c.at, "all channels are allowed: a single one cannot be excluded",
-				"set groupPolicy to allowlist and list the allowed channels"))
+		default:
+			excluded = append(excluded, c)
 		}
 	})
+	if policy == "open" || all {
+		for _, c := range excluded {
+			f.report.add(warning(CodeValue, c.object.at, c.at, "all channels are allowed: a single one cannot be excluded",
+				"set groupPolicy to allowlist and list the allowed channels, without *"))
+		}
+	}
 	d.GroupPolicy = "open"
 	switch {
 	case policy == "disabled":

@@ -131,6 +131,9 @@ func (d *Channel) decodeGroups(f *fields) {
 				"write the id that the log names when the bot is added to the group, such as -1001234567890"))
 		case enabled && own != "disabled":
 			d.Guilds = append(d.Guilds, one)
+		case id != EveryGuild: // also beside settings of all groups
+			one.Channels = []string{NoChannel}
+			d.Guilds = append(d.Guilds, one)
 		}
 	})
 	every := slices.ContainsFunc(d.Guilds, func(g Guild) bool { return g.ID == EveryGuild })

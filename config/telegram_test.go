@@ -30,6 +30,7 @@ func TestTelegram(t *testing.T) {
 	if diff := cmp.Diff([]config.Guild{
 		{ID: "telegram:-1001", Users: []string{"7"}, RequireMention: &no},
 		{ID: "telegram:-1002"},
+		{ID: "telegram:-1003", Users: []string{"42", "43", "44"}, Channels: []string{config.NoChannel}},
 	}, d.Guilds); diff != "" {
 		t.Errorf("groups (-want +got)\n%s", diff)
 	}

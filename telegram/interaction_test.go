@@ -32,7 +32,7 @@ func TestButtonsAreInteractions(t *testing.T) {
 	}
 
 	m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.forum), Content: "another", Components: components})
-	m.press(m.shows(m.forum, "another"), "reject:1")
+	press = m.press(m.shows(m.forum, "another"), "reject:1")
 	if err := m.Answer(m.ctx, m.interaction(1), channel.InteractionAnswer{Text: "you may not", Private: true}); err != nil {
 		t.Fatal(err)
 	}

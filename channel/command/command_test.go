@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/command"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/discord"
@@ -149,6 +152,25 @@ func TestRolesMaySpeakAndDecide(t *testing.T) {
 	h.click(h.dan, asked, "approve:task-1")
 	if now := h.message(asked.ID); !strings.Contains(now.Content, "approved by dan") {
 		t.Errorf("dan has the role, and the message is %q, want it approved", now.Content)
+	}
+}
+
+// renamed are bots of another channel.
+type renamed struct{ *discord.Bots }
+
+func (renamed) Name() string { return coordination.Telegram }
+
+// Where no one is listed who may decide, everyone who may speak decides in Discord, and no one elsewhere: what a button sends can be made up.
+func TestApprovalsOfOtherChannelsNeedAList(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t, setup{})
+	conf, _ := config.Load(filepath.Join(t.TempDir(), "none.json"), func(string) string { return "" })
+	handler := command.New(command.Options{Bots: renamed{h.bots}, Sessions: h.sessions, Approvals: h.approvals, Config: func() *config.Config { return conf },
+		Now: time.Now, Logger: slog.New(slog.NewTextHandler(h.log, nil)), Patience: time.Second})
+	handler.Handle(t.Context(), channel.Interaction{ID: "1", Kind: channel.KindButton, AccountID: "ruda", AgentID: "ruda", ChannelID: "telegram:-1001", GuildID: "telegram:-1001",
+		User: channel.User{ID: "7", Name: "stranger"}, Name: "approve:task-1"})
+	if calls := h.approvals.calls(); len(calls) > 0 {
+		t.Errorf("%q, want nothing decided by one who is not listed", calls)
 	}
 }
 

@@ -82,8 +82,8 @@ func (d *Handler) mayReset(c *config.Config, i *channel.Interaction, key coordin
 }
 
 // mayDecide returns why a person may not decide approvals; "" if allowed. Allowed are users in the guild's settings or
-// the channel's allowFrom, and the recipient of escalations. If none of these is configured, everyone who may
-// address agents there.
+// the channel's allowFrom, and the recipient of escalations. If none of these is configured, in Discord everyone who may
+// address agents there; elsewhere no one, since what a button sends can be made up.
 func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	if i.User.Bot {
 		return notPeople(c)
@@ -96,7 +96,7 @@ func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	switch {
 	case slices.Contains(listed, i.User.ID), named && p.Bars(&m) == "":
 		return ""
-	case len(listed) == 0 && !named:
+	case len(listed) == 0 && !named && d.o.Bots.Name() == coordination.Discord:
 		return d.maySpeak(c, i)
 	}
 	return d.says(c, notYours)

@@ -71,6 +71,7 @@ func TestStopWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"stop": true, " Stop! ": true, "/abort": true, "<@1001> stop": true, "<@!1001> <@1002> halt.": true,
+		"<@U0AB> stop": true, "/stop@ruda_bot": true, "/stop@ruda_bot now": false, "stop@ruda_bot": false,
 		"": false, "stop it": false, "<@1001>": false, "don't stop": false, "<@&1001> stop": false,
 	} {
 		if got := inbound.IsStop(text); got != want {

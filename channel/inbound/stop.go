@@ -12,7 +12,7 @@ func isStop(content string) bool {
 	return run.IsStop(mentions.ReplaceAllString(content, " "))
 }
 
-var mentions = regexp.MustCompile(`<@!?\d+>`)
+var mentions = regexp.MustCompile(`<@!?[0-9A-Za-z]+>`)
 
 // stop requests the end of the runs in the handlers' sessions, without waiting for it.
 func (m *Service) stop(ctx context.Context, h *intake) {
