@@ -1,3 +1,5 @@
+//go:build linux && !race // the race detector takes memory of its own
+
 package main
 
 import (
