@@ -1,4 +1,4 @@
-//go:build linux && !race // the race detector takes memory of its own
+//go:build linux && !race
 
 package main
 
@@ -19,7 +19,7 @@ import (
 )
 
 // An import takes the memory that docs/performance.md states, however long the log. A test's program is larger than openclawd, so that only
-// what the process has made itself is measured.
+// what the process has made itself is measured; the race detector would add its own.
 func TestImportKeepsToItsMemory(t *testing.T) {
 	t.Parallel()
 	const mostMB = 118
