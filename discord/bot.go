@@ -41,10 +41,8 @@ type bot struct {
 	fails  int           // consecutive failures
 	later  channel.Timer // nil: never postponed
 
-	seat seat
-
-	mu     sync.Mutex
-	status health.Bot
+	seat   seat
+	status *channel.BotStatus
 }
 
 // dispatch is a gateway event in Discord's format.
@@ -66,7 +64,7 @@ func startBot(ctx context.Context, all *Bots, a config.Account, m *memory) *bot 
 		queue: make(chan dispatch, maxQueue), accepted: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		application: make(chan string, 1), again: make(chan struct{}, 1), memory: m}
 	b.ctx, b.cancel = context.WithCancel(ctx)
-	b.status = health.Bot{AccountID: a.ID, UserID: a.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
+	b.status = channel.NewBotStatus(&all.o, a, all.refresh, all.Registry)
 	o := all.o
 	b.wire, b.wireErr = newSession(wireOptions{token: a.Token.Reveal(), transport: o.Transport, timeLimit: o.TimeLimit, silence: o.Silence,
 		userAgent: o.UserAgent},
@@ -78,7 +76,7 @@ func startBot(ctx context.Context, all *Bots, a config.Account, m *memory) *bot 
 	go func() {
 		defer close(b.done)
 		parts.Wait()
-		b.updateStatus(func(s *health.Bot) { s.State = health.BotOff })
+		b.status.Update(func(s *health.Bot) { s.State = health.BotOff })
 	}()
 	return b
 }
@@ -162,7 +160,7 @@ func (b *bot) connect(content bool) error {
 	case !stop(): // ends open, and the socket with it
 		return b.ctx.Err()
 	case errors.Is(err, errStillOpen): // the loss of the socket was reported before
-		b.updateStatus(func(s *health.Bot) { s.State = health.BotReady })
+		b.status.Update(func(s *health.Bot) { s.State = health.BotReady })
 	case err != nil:
 		return err
 	}
@@ -175,7 +173,7 @@ func (b *bot) connect(content bool) error {
 			timer.Stop()
 		case <-b.ended:
 			if s := b.current(); s.State == health.BotReady {
-				b.updateStatus(func(s *health.Bot) { s.State = health.BotResuming })
+				b.status.Update(func(s *health.Bot) { s.State = health.BotResuming })
 				b.log.Info("connection to Discord lost")
 				return nil
 			}
@@ -195,7 +193,7 @@ func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
 	if lasts(t.class) {
 		wait = b.bots.o.Most
 	}
-	b.updateStatus(func(s *health.Bot) {
+	b.status.Update(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint = health.BotFailed, t.class, t.text, t.hint
 		s.NextTry = b.bots.o.Now().Add(wait).UnixMilli()
 	})
@@ -209,7 +207,7 @@ func (b *bot) receive(kind string, data json.RawMessage) {
 	case "READY":
 		var r readyShape
 		if json.Unmarshal(data, &r) == nil {
-			b.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = r.User.ID, r.User.name() })
+			b.status.Update(func(s *health.Bot) { s.UserID, s.UserName = r.User.ID, r.User.name() })
 			select {
 			case b.application <- r.Application.ID:
 			default:
@@ -233,7 +231,7 @@ func (b *bot) receive(kind string, data json.RawMessage) {
 }
 
 func (b *bot) ready(resumed bool) {
-	b.updateStatus(func(s *health.Bot) {
+	b.status.Update(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint, s.NextTry = health.BotReady, "", "", "", 0
 		s.Connections++
 		if resumed {
@@ -246,40 +244,13 @@ func (b *bot) ready(resumed bool) {
 
 // lacks records missing permissions of the bot.
 func (b *bot) lacks(what, hint string) {
-	b.updateStatus(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
+	b.status.Update(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
 	if what != "" {
 		b.log.Warn("the bot lacks an intent or permission", "missing", what, "hint", hint)
 	}
 }
 
-// updateStatus changes the status, and reports it if the state has changed.
-func (b *bot) updateStatus(how func(*health.Bot)) {
-	b.mu.Lock()
-	before := b.status
-	how(&b.status)
-	changed := b.status.State != before.State || b.status.Missing != before.Missing
-	if b.status.State != before.State {
-		b.status.Since = b.bots.o.Now().UnixMilli()
-	}
-	now := b.status
-	b.mu.Unlock()
-	if !changed {
-		return
-	}
-	if now.State != before.State {
-		b.bots.refresh()
-	}
-	if who, known := b.bots.Registry().Account(b.account); known {
-		now.AgentID = who.AgentID
-	}
-	b.bots.o.OnStatus(now)
-}
-
-func (b *bot) current() health.Bot {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.status
-}
+func (b *bot) current() health.Bot { return b.status.Current() }
 
 func (b *bot) state() health.BotState { return b.current().State }
 

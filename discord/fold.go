@@ -174,7 +174,7 @@ func (b *bot) message(kind channel.Kind, m *messageShape, late bool) {
 		b.bots.recordMessage(f.GuildID, f.ChannelID, id)
 	}
 	if late {
-		b.updateStatus(func(s *health.Bot) { s.Fetched++ })
+		b.status.Update(func(s *health.Bot) { s.Fetched++ })
 	}
 }
 

@@ -130,6 +130,6 @@ func (b *bot) page(place string, after uint64) (page []messageShape, refused *ch
 }
 
 func (b *bot) unread(why string, of ...any) {
-	b.updateStatus(func(s *health.Bot) { s.Unread++ })
+	b.status.Update(func(s *health.Bot) { s.Unread++ })
 	b.log.Warn(why, of...)
 }

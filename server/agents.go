@@ -107,8 +107,8 @@ func (p *Program) openAgents(ctx context.Context) error {
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
 	p.openDiscord(a, runs)
-	p.openTelegram(a, runs)
-	p.openSlack(a, runs)
+	a.telegram.openWithoutRequests(p, a, runs)
+	a.slack.openWithoutRequests(p, a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error

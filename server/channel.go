@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
@@ -104,6 +105,13 @@ func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs, answered in
 		AfterFunc: func(wait time.Duration, f func()) channel.Timer { return time.AfterFunc(wait, f) }, Logger: c.logger}
 	c.commands = command.New(command.Options{Bots: c.bots, Sessions: channelSessions{p}, Config: inForce, Now: p.opts.Now, Logger: c.logger,
 		Approvals: command.Decisions{Decider: a.approvals, Language: func() coordination.Language { return inForce().Language() }}})
+}
+
+// openWithoutRequests makes what hears the bots of a channel, and what asks for posts, where agents do not ask each other in threads: no
+// answer belongs to a request.
+func (c *channelSide) openWithoutRequests(p *Program, a *agents, runs *runner.Runs) {
+	c.sends = c.newSends(p)
+	c.open(p, a, runs, nil, map[string]outbound.Then{delivery.Send: c.sends.Delivered})
 }
 
 // newSends returns what queues the posts of gateway clients.

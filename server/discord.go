@@ -19,7 +19,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
-	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/services/notifier"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
 )
@@ -71,22 +70,6 @@ func (p *Program) openDiscord(a *agents, runs *runner.Runs) {
 	d.webhook = notifier.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
 }
 
-// then handles the end of a run: for the flows between agents, and for the channels.
-func (a *agents) then(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
-	flows, err := a.messenger.Then(tx, e)
-	if err != nil {
-		return nil, err
-	}
-	for _, side := range a.sides() {
-		posts, err := side.replies.Then(tx, e.Asked, &e.Result, e.Now)
-		if err != nil { // the end of the run, and its flow, do not depend on it
-			a.logger.Error("cannot post a run's answer", "run", e.Result.RunID, "channel", side.name, "err", err)
-		}
-		flows = append(flows, posts...)
-	}
-	return flows, nil
-}
-
 // runDiscord keeps the configured bots connected until ctx ends.
 func (p *Program) runDiscord(ctx context.Context) error {
 	if p.agents == nil {
@@ -98,25 +81,6 @@ func (p *Program) runDiscord(ctx context.Context) error {
 	watch.Go(func() { p.followBots(ctx) })
 	defer watch.Wait()
 	return d.run(ctx, p)
-}
-
-// followBots applies each new configuration to the bots.
-func (p *Program) followBots(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.config.changed:
-			p.configureBots()
-		}
-	}
-}
-
-// configureBots applies the configuration in force to the bots. It must not be called concurrently.
-func (p *Program) configureBots() {
-	for _, side := range p.agents.sides() {
-		side.configure(p.newConfiguration().InForce())
-	}
 }
 
 // notifyPeople posts notifications about events until ctx ends.

@@ -4,13 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 
-	"github.com/pronto-lab/openclawd/agent/runner"
-	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/slack"
 )
 
@@ -35,25 +31,6 @@ func (p *Program) openSlackApps(ctx context.Context, a *agents) error {
 	p.connect(side, apps)
 	a.slack = &slackSide{side, apps}
 	return nil
-}
-
-// openSlack makes what hears the apps of Slack, and what asks for posts. Agents do not ask each other in threads of Slack yet, so no answer
-// belongs to a request.
-func (p *Program) openSlack(a *agents, runs *runner.Runs) {
-	s := a.slack
-	s.sends = s.newSends(p)
-	s.open(p, a, runs, nil, map[string]outbound.Then{delivery.Send: s.sends.Delivered})
-}
-
-// runSlack keeps the configured apps connected until ctx ends.
-func (p *Program) runSlack(ctx context.Context) error {
-	if p.agents == nil {
-		return nil
-	}
-	var watch sync.WaitGroup
-	watch.Go(func() { _ = p.agents.slack.inbound.Run(ctx) }) // ends with ctx, and has no other error
-	defer watch.Wait()
-	return p.agents.slack.run(ctx, p)
 }
 
 // withSlack serves the paths to which Slack sends events, and leaves all others to the gateway.

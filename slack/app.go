@@ -37,10 +37,10 @@ type app struct {
 	fails  int           // consecutive failures
 	later  channel.Timer // nil: never postponed
 
-	seat seat
+	seat   seat
+	status *channel.BotStatus
 
 	mu     sync.Mutex
-	status health.Bot
 	auth   authShape
 	joined int64 // Slack's time at the connection, in microseconds
 }
@@ -64,7 +64,7 @@ func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *ap
 		queue: make(chan incoming, maxQueue), asked: make(chan struct{}), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
 		seat: seat{member: map[string]bool{}}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
-	a.status = health.Bot{AccountID: own.ID, UserID: own.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
+	a.status = channel.NewBotStatus(&all.o, own, all.refresh, all.Registry)
 	o := all.o
 	a.wire = newSession(wireOptions{token: own.Token.Reveal(), appToken: own.AppToken.Reveal(), transport: o.Transport, timeLimit: o.TimeLimit,
 		silence: o.Silence, userAgent: o.UserAgent},
@@ -75,7 +75,7 @@ func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *ap
 	go func() {
 		defer close(a.done)
 		parts.Wait()
-		a.updateStatus(func(s *health.Bot) { s.State = health.BotOff })
+		a.status.Update(func(s *health.Bot) { s.State = health.BotOff })
 	}()
 	return a
 }
@@ -129,7 +129,7 @@ func (a *app) check() error {
 	a.auth, a.joined = auth, dated(answer.header.Get("Date"))
 	a.mu.Unlock()
 	a.apps.directory.addUser(userShape{ID: auth.UserID, Name: auth.User, IsBot: true})
-	a.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = auth.UserID, auth.User })
+	a.status.Update(func(s *health.Bot) { s.UserID, s.UserName = auth.UserID, auth.User })
 	a.apps.met(a.own.ID, auth.UserID)
 	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes")))
 	return nil
@@ -158,7 +158,7 @@ func (a *app) connect() error {
 	}
 	select {
 	case <-a.ended:
-		a.updateStatus(func(s *health.Bot) { s.State = health.BotResuming })
+		a.status.Update(func(s *health.Bot) { s.State = health.BotResuming })
 		a.log.Info("connection to Slack lost")
 	case <-a.ctx.Done():
 		a.wire.cut()
@@ -169,7 +169,7 @@ func (a *app) connect() error {
 
 // opened begins a connection, before its first event.
 func (a *app) opened() {
-	a.updateStatus(func(s *health.Bot) {
+	a.status.Update(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint, s.NextTry = health.BotReady, "", "", "", 0
 		s.Connections++
 	})
@@ -202,7 +202,7 @@ func (a *app) failed(t trouble, wait time.Duration) time.Duration {
 		wait = a.apps.o.Most
 	}
 	wait = max(wait, t.wait)
-	a.updateStatus(func(s *health.Bot) {
+	a.status.Update(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint = health.BotFailed, t.class, t.text, t.hint
 		s.NextTry = a.apps.o.Now().Add(wait).UnixMilli()
 	})
@@ -218,40 +218,13 @@ func (a *app) lacks(what string) {
 		what = "scopes " + what
 	}
 	before := a.current().Missing
-	a.updateStatus(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
+	a.status.Update(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
 	if what != "" && what != before {
 		a.log.Warn("the app lacks scopes", "missing", what, "hint", hint)
 	}
 }
 
-// updateStatus changes the status, and reports it if the state has changed.
-func (a *app) updateStatus(how func(*health.Bot)) {
-	a.mu.Lock()
-	before := a.status
-	how(&a.status)
-	changed := a.status.State != before.State || a.status.Missing != before.Missing
-	if a.status.State != before.State {
-		a.status.Since = a.apps.o.Now().UnixMilli()
-	}
-	now := a.status
-	a.mu.Unlock()
-	if !changed {
-		return
-	}
-	if now.State != before.State {
-		a.apps.refresh()
-	}
-	if who, known := a.apps.Registry().Account(a.own.ID); known {
-		now.AgentID = who.AgentID
-	}
-	a.apps.o.OnStatus(now)
-}
-
-func (a *app) current() health.Bot {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.status
-}
+func (a *app) current() health.Bot { return a.status.Current() }
 
 func (a *app) state() health.BotState { return a.current().State }
 

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -174,21 +173,21 @@ func (b *Apps) Registry() *channel.Registry { return b.registry.Load() }
 func (b *Apps) refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	links := channel.Links{Users: map[string]string{}, Coming: map[string]bool{}}
-	for id, own := range b.apps {
-		switch s := own.current(); s.State {
-		case health.BotReady:
-			links.Users[id] = s.UserID
-		case health.BotConnecting, health.BotResuming:
-			links.Coming[id] = true
-		}
-	}
 	known := *b.config
 	known.Slack.Accounts = slices.Clone(known.Slack.Accounts)
 	for i := range known.Slack.Accounts {
 		known.Slack.Accounts[i].BotUserID = b.users[known.Slack.Accounts[i].ID]
 	}
-	b.registry.Store(channel.RegistryOf(&known, coordination.Slack, links))
+	b.registry.Store(channel.RegistryOf(&known, coordination.Slack, channel.LinksOf(b.current())))
+}
+
+// current returns the states of the running apps, by account id. The lock is held.
+func (b *Apps) current() map[string]health.Bot {
+	all := make(map[string]health.Bot, len(b.apps))
+	for id, own := range b.apps {
+		all[id] = own.current()
+	}
+	return all
 }
 
 // met records who an account's app is: it is called so while it is not connected too.
@@ -216,22 +215,8 @@ func (b *Apps) allMet(ctx context.Context) {
 // Status implements channel.Connection.
 func (b *Apps) Status() []health.Bot {
 	b.mu.Lock()
-	var all []health.Bot
-	for _, a := range b.config.Slack.Accounts {
-		if own := b.apps[a.ID]; own != nil {
-			all = append(all, own.current())
-		} else {
-			all = append(all, health.Bot{AccountID: a.ID, State: health.BotOff, UserID: a.BotUserID})
-		}
-	}
-	b.mu.Unlock()
-	r := b.Registry()
-	for i := range all {
-		who, _ := r.Account(all[i].AccountID)
-		all[i].AgentID = who.AgentID
-	}
-	slices.SortFunc(all, func(x, y health.Bot) int { return cmp.Compare(x.AccountID, y.AccountID) })
-	return all
+	defer b.mu.Unlock()
+	return b.Registry().StatusOf(b.config.Slack.Accounts, b.current())
 }
 
 // app returns an account's app, nil if it is not running.

@@ -214,8 +214,8 @@ func (a *app) page(deed, place, method string, args url.Values) (page pageShape,
 }
 
 func (a *app) unread(why string, of ...any) {
-	a.updateStatus(func(s *health.Bot) { s.Unread++ })
+	a.status.Update(func(s *health.Bot) { s.Unread++ })
 	a.log.Warn(why, of...)
 }
 
-func (a *app) fetched() { a.updateStatus(func(s *health.Bot) { s.Fetched++ }) }
+func (a *app) fetched() { a.status.Update(func(s *health.Bot) { s.Fetched++ }) }

@@ -31,12 +31,12 @@ type bot struct {
 	known     chan struct{} // closed when the bot's username is known, or will not be soon
 	knownOnce sync.Once
 
+	status *channel.BotStatus
 	offset int64 // of the next update; used by the bot's goroutine, and after done
 	user   atomic.Int64
 	handle atomic.Pointer[string] // its username
 
 	mu      sync.Mutex
-	status  health.Bot
 	seesAll bool // privacy mode is off
 }
 
@@ -50,7 +50,7 @@ const (
 func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
 	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancel(ctx)
-	b.status = health.Bot{AccountID: a.ID, UserID: a.BotUserID, State: health.BotConnecting, Since: all.o.Now().UnixMilli()}
+	b.status = channel.NewBotStatus(&all.o, a, all.refresh, all.Registry)
 	none := ""
 	b.handle.Store(&none)
 	w, err := newLibrary(a.Token.Reveal(), all.o.UserAgent, all.o.Transport)
@@ -61,7 +61,7 @@ func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
 	go func() {
 		defer close(b.done)
 		b.live()
-		b.updateStatus(func(s *health.Bot) { s.State = health.BotOff })
+		b.status.Update(func(s *health.Bot) { s.State = health.BotOff })
 	}()
 	return b
 }
@@ -139,7 +139,7 @@ func (b *bot) begin() *channel.Error {
 	b.seesAll = me.SeesAll
 	b.mu.Unlock()
 	b.register()
-	b.updateStatus(func(s *health.Bot) { s.UserID, s.UserName = idText(me.ID), me.name() })
+	b.status.Update(func(s *health.Bot) { s.UserID, s.UserName = idText(me.ID), me.name() })
 	missing, hint := "", ""
 	if !me.SeesAll {
 		missing, hint = missingPrivacy, missingPrivacyHint
@@ -212,7 +212,7 @@ func (b *bot) ready() {
 	if b.state() == health.BotReady {
 		return
 	}
-	b.updateStatus(func(s *health.Bot) {
+	b.status.Update(func(s *health.Bot) {
 		resumed := s.State == health.BotResuming || s.Connections > 0
 		s.State, s.Class, s.Text, s.Hint, s.NextTry = health.BotReady, "", "", "", 0
 		s.Connections++
@@ -229,7 +229,7 @@ func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
 		wait = b.bots.o.Most
 		b.introduce()
 	}
-	b.updateStatus(func(s *health.Bot) {
+	b.status.Update(func(s *health.Bot) {
 		s.State, s.Class, s.Text, s.Hint = health.BotFailed, t.class, t.text, t.hint
 		s.NextTry = b.bots.o.Now().Add(wait).UnixMilli()
 	})
@@ -240,40 +240,13 @@ func (b *bot) failed(t trouble, wait time.Duration) time.Duration {
 // lacks records missing rights of the bot.
 func (b *bot) lacks(what, hint string) {
 	before := b.current().Missing
-	b.updateStatus(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
+	b.status.Update(func(s *health.Bot) { s.Missing, s.MissingHint = what, hint })
 	if what != "" && what != before {
 		b.log.Info("the bot lacks a right", "missing", what, "hint", hint)
 	}
 }
 
-// updateStatus changes the status, and reports it if the state has changed.
-func (b *bot) updateStatus(how func(*health.Bot)) {
-	b.mu.Lock()
-	before := b.status
-	how(&b.status)
-	changed := b.status.State != before.State || b.status.Missing != before.Missing
-	if b.status.State != before.State {
-		b.status.Since = b.bots.o.Now().UnixMilli()
-	}
-	now := b.status
-	b.mu.Unlock()
-	if !changed {
-		return
-	}
-	if now.State != before.State {
-		b.bots.refresh()
-	}
-	if who, known := b.bots.Registry().Account(b.account); known {
-		now.AgentID = who.AgentID
-	}
-	b.bots.o.OnStatus(now)
-}
-
-func (b *bot) current() health.Bot {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.status
-}
+func (b *bot) current() health.Bot { return b.status.Current() }
 
 func (b *bot) state() health.BotState { return b.current().State }
 

@@ -176,37 +176,23 @@ func (b *Bots) Registry() *channel.Registry { return b.registry.Load() }
 func (b *Bots) refresh() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	links := channel.Links{Users: map[string]string{}, Coming: map[string]bool{}}
+	b.registry.Store(channel.RegistryOf(b.config, coordination.Telegram, channel.LinksOf(b.current())))
+}
+
+// current returns the states of the running bots, by account id. The lock is held.
+func (b *Bots) current() map[string]health.Bot {
+	all := make(map[string]health.Bot, len(b.bots))
 	for id, own := range b.bots {
-		switch s := own.current(); s.State {
-		case health.BotReady:
-			links.Users[id] = s.UserID
-		case health.BotConnecting, health.BotResuming:
-			links.Coming[id] = true
-		}
+		all[id] = own.current()
 	}
-	b.registry.Store(channel.RegistryOf(b.config, coordination.Telegram, links))
+	return all
 }
 
 // Status implements channel.Connection.
 func (b *Bots) Status() []health.Bot {
 	b.mu.Lock()
-	var all []health.Bot
-	for _, a := range b.config.Channel(coordination.Telegram).Accounts {
-		if own := b.bots[a.ID]; own != nil {
-			all = append(all, own.current())
-		} else {
-			all = append(all, health.Bot{AccountID: a.ID, State: health.BotOff, UserID: a.BotUserID})
-		}
-	}
-	b.mu.Unlock()
-	r := b.Registry()
-	for i := range all {
-		who, _ := r.Account(all[i].AccountID)
-		all[i].AgentID = who.AgentID
-	}
-	slices.SortFunc(all, func(a, b health.Bot) int { return cmp.Compare(a.AccountID, b.AccountID) })
-	return all
+	defer b.mu.Unlock()
+	return b.Registry().StatusOf(b.config.Channel(coordination.Telegram).Accounts, b.current())
 }
 
 // bot returns an account's bot, nil if it is not running.
