@@ -1,10 +1,15 @@
 package monitor_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -27,11 +32,40 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// refusedConn is a connection whose server may close it before it has read a request whole: what cannot be written waits until the end, as
+// in a client that reads the answer while it sends. The transport of net/http gives up at the first failed write, read answer or not.
+type refusedConn struct {
+	net.Conn
+	closed chan struct{}
+	close  sync.Once
+}
+
+func dialRefused(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &refusedConn{Conn: conn, closed: make(chan struct{})}, nil
+}
+
+func (c *refusedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		<-c.closed
+	}
+	return n, err
+}
+
+func (c *refusedConn) Close() error {
+	c.close.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
 func TestAttackHugeBodies(t *testing.T) {
 	t.Parallel()
 	const huge, most = 100 << 20, 16 << 20 // what is taken beyond the bound fills buffers on the way
 	b := setup(t)
-	client := &http.Client{Transport: &http.Transport{}}
+	client := &http.Client{Transport: &http.Transport{DialContext: dialRefused}}
 	defer client.CloseIdleConnections()
 	for _, o := range operations(t, b) {
 		for _, length := range []int64{huge, -1} { // -1: in chunks
