@@ -155,6 +155,10 @@ func (s *Server) Handler() http.Handler { return s.hub.Handler() }
 // Admit serves a WebSocket of a client that the caller has identified.
 func (s *Server) Admit(w http.ResponseWriter, r *http.Request, g wire.Guest) { s.hub.Admit(w, r, g) }
 
+// unhurried are methods whose appends keep their place behind what others wait for: callers of agent wait for the end
+// of the run, and what stops runs must not be stored before those which the client has sent just before.
+var unhurried = map[string]bool{methodAgent: true, "chat.abort": true, "sessions.reset": true, "sessions.delete": true}
+
 // Answer implements wire.Methods.
 func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	m := s.methods[call.Method]
@@ -165,7 +169,7 @@ func (s *Server) Answer(ctx context.Context, call *wire.Call) (any, error) {
 	share := s.opts.Reads.Open()
 	defer share.Close()
 	var payload any
-	if call.Method != methodAgent { // whose callers wait for the end of the run
+	if !unhurried[call.Method] {
 		ctx = eventstore.Urgent(ctx)
 	}
 	err := share.Read(ctx, cmp.Or(s.opts.ReadWait, budget.Patience), func(ctx context.Context) (err error) {

@@ -93,6 +93,9 @@ func (c *checkpointer) round() {
 			c.db.log.Warn("checkpoint failed; the WAL grows until one succeeds", "err", err)
 			return
 		}
+		if pages < 0 { // another process is moving pages: how many are left is not known
+			return
+		}
 		came := pages - known // since the pass before began
 		if left, known = pages-moved, pages; left <= fewPages && (pages <= longWAL || came <= fewPages) {
 			break
@@ -102,7 +105,8 @@ func (c *checkpointer) round() {
 	c.nearly.Store(left <= fewPages)
 }
 
-// pass moves the pages that are in the WAL when it begins, as far as readers allow.
+// pass moves the pages that are in the WAL when it begins, as far as readers allow. Both numbers are -1 while another
+// checkpoint runs.
 func (c *checkpointer) pass() (pages, moved int64, err error) {
 	start := time.Now()
 	var busy int64

@@ -193,3 +193,15 @@ func TestSearchFileIsReadBesideItsFeeder(t *testing.T) {
 		t.Error("a file that is open for reading was written")
 	}
 }
+
+// Readers are told that results are incomplete from the first moment, not only once feeding has started.
+func TestIndexLagsFromTheMomentItIsOpened(t *testing.T) {
+	t.Parallel()
+	b := &bundle{dir: t.TempDir()}
+	b.openLog(t)
+	b.append(t, said("first"), said("second"))
+	b.openFile(t)
+	if s := b.index.Status(); s.Head != 2 || s.Lag() != 2 {
+		t.Errorf("status %+v, want a head of 2 and a lag of 2", s)
+	}
+}

@@ -71,6 +71,11 @@ func Open(ctx context.Context, opts Options) (*Index, error) {
 	if _, err := x.fit(ctx); err != nil {
 		return nil, fmt.Errorf("open search file: %w", err)
 	}
+	head, err := opts.Log.Head(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open search file: %w", err)
+	}
+	x.status.Head = max(x.status.Seq, head.Seq)
 	return x, nil
 }
 
