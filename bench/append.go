@@ -49,10 +49,10 @@ func runAppend(ctx context.Context, b *bench) error {
 	}, func(v values) []figure {
 		note := fmt.Sprintf("synchronous=FULL, %d-byte events, %d clients x %d events, all projections inline; %s", dataBytes, clients, perClient, b.medians())
 		return []figure{
-			atLeast("append.rate", v.mid("rate"), "events/s", v.mid("bare rate"), 0.20, note+"; baseline: group commit into a table with a unique id"),
+			atLeast("append.rate", v.mid("rate"), "events/s", v.mid("bare rate"), 0.35, note+"; baseline: group commit into a table with a unique id"),
 			atMost("append.p99", v.mid("p99"), "ms", v.mid("bare p99"), 3, note+"; baseline: the same"),
 			atLeast("append.naive", v.mid("rate"), "events/s", v.mid("naive"), 1.3, note+"; baseline: one transaction per event on one connection, which the clients share, bare table"),
-			atMost("append.single.p50", v.mid("single"), "ms", v.mid("bare single"), 3,
+			atMost("append.single.p50", v.mid("single"), "ms", v.mid("bare single"), 1.5,
 				fmt.Sprintf("synchronous=FULL, one client, %d events; baseline: single commits into the bare table", singleEvents)),
 			atLeast("append.big", v.mid("big rate"), "events/s", v.mid("bare rate"), 0.1, fmt.Sprintf("into a log of %d events, p99 %.0f ms; %s; baseline: group "+
 				"commit into an empty table", b.Events, v.mid("big p99"), note)),

@@ -102,7 +102,7 @@ func (b *bench) measureBeside(ctx context.Context) error {
 		})
 	}, func(v values) []figure {
 		on, bare := v.pair("on", "bare")
-		return []figure{atLeast("continuation.appends", on, "events/s", bare, 0.1, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
+		return []figure{atLeast("continuation.appends", on, "events/s", bare, 0.12, fmt.Sprintf("synchronous=FULL, all projections inline, %d agents "+
 			"with a task of %d steps each, task_update with one step action, a continuer that looks after every agent whose task has changed, without which "+
 			"it was %.0f events/s; baseline: group commit of as many events of %d bytes of as many clients into the bare table; %d calls of each client by "+
 			"turns, the median of %d ratios", keptClients, taskSteps, v.mid("off"), size, each, len(v["on"])))}

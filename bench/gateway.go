@@ -52,14 +52,14 @@ func runGateway(ctx context.Context, b *bench) error {
 		return []figure{
 			within("gateway.hello", v.mid("hello"), "ms", 100, "from the start of the process until a client has hello-ok; "+note),
 			within("gateway.rss.idle", v.mid("idle MB"), "MB", 75, "resident set after that hello-ok; "+note),
-			reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 4_000,
+			reaches("gateway.sessions.list", v.mid("sessions.list"), "requests/s", 9_000,
 				fmt.Sprintf("sessions.list of %d sessions, all rows, %s, %d requests; %s", gatewaySessions, flight, gatewayListings, note)),
-			reaches("gateway.health", v.mid("health"), "requests/s", 30_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
-			within("gateway.chat.history", v.mid("chat.history"), "ms", 20,
+			reaches("gateway.health", v.mid("health"), "requests/s", 45_000, fmt.Sprintf("health, %s, %d requests; %s", flight, gatewayHealths, note)),
+			within("gateway.chat.history", v.mid("chat.history"), "ms", 4,
 				fmt.Sprintf("chat.history of %d of %d messages, one client, median of %d; %s", historyLimit, messages, historyAnswers, note)),
-			within("gateway.crowd.open", v.mid("crowd"), "s", 1.4, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
-			within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 240, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
-			within("gateway.broadcast.all", v.mid("broadcast"), "ms", 70,
+			within("gateway.crowd.open", v.mid("crowd"), "s", 0.7, fmt.Sprintf("until %d clients, %d at a time, have hello-ok; %s", gatewayCrowd, dialers, note)),
+			within("gateway.crowd.rss", v.mid("crowd MB"), "MB", 140, fmt.Sprintf("resident set with %d clients connected, after all of the above; %s", gatewayCrowd, note)),
+			within("gateway.broadcast.all", v.mid("broadcast"), "ms", 45,
 				fmt.Sprintf("from the call of chat.inject until the last of %d clients on the same machine has its event, median of %d; %s", gatewayCrowd, gatewayBroadcasts, note)),
 		}
 	})

@@ -57,7 +57,7 @@ func runImport(ctx context.Context, b *bench) error {
 		})
 	}, func(v values) []figure {
 		return []figure{
-			atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.12, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
+			atLeast("import.rate", v.mid("rate"), "events/s", v.mid("bare"), 0.35, fmt.Sprintf("synchronous=FULL, %d lines of about %d bytes; "+
 				"baseline: the same events, parsed already, in 1,000-row transactions into a bare table; %s", b.Events, dataBytes+60, b.medians())),
 			within("import.rss", v.mid("peak MB"), "MB", 150, fmt.Sprintf("largest resident set of openclawd import of these lines; %s", b.medians())),
 		}

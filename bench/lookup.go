@@ -40,7 +40,7 @@ func runLookup(ctx context.Context, b *bench) error {
 	}
 	note := fmt.Sprintf("median of %d lookups of random routes, %d rounds", lookups, b.Rounds)
 	return b.report(
-		atLeast("lookup.speedup", scan/atBig, "times faster", 1, 2500,
+		atLeast("lookup.speedup", scan/atBig, "times faster", 1, 6000,
 			fmt.Sprintf("%.1f us at %d events; baseline: parsing the last %d NDJSON lines, %.0f us; %s", atBig, b.Events, scannedLines, scan, note)),
 		atMost("lookup.growth", atBig, "us", atSmall, 2, fmt.Sprintf("%d events against %d; %s", b.Events, smallLog, note)),
 	)

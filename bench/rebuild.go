@@ -31,7 +31,7 @@ func runRebuild(ctx context.Context, b *bench) error {
 		v.add("rate", float64(b.Events)/took)
 		return err
 	}, func(v values) []figure {
-		return []figure{atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.15, fmt.Sprintf("%d events, all projections into shadow tables "+
+		return []figure{atLeast("rebuild.rate", v.mid("rate"), "events/s", v.mid("read"), 0.5, fmt.Sprintf("%d events, all projections into shadow tables "+
 			"and swapped; baseline: one query for the columns that a fold needs, and decoding the data with encoding/json, without copies; %s", b.Events, b.medians()))}
 	})
 }
@@ -63,6 +63,6 @@ func runLive(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	return b.report(within("rebuild.live.stall", c.worst, "ms", 460, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+
+	return b.report(within("rebuild.live.stall", c.worst, "ms", 340, fmt.Sprintf("longest append of %d clients while all projections of %d events were "+
 		"rebuilt in %.0f s; %.0f events were appended meanwhile", clients, b.Events, c.took, c.rate*c.took)))
 }

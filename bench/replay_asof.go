@@ -55,7 +55,7 @@ func (b *bench) measureAsOf(ctx context.Context, h home) error {
 			return err
 		}
 		note := fmt.Sprintf("%d requests, one client, the newest event, whose snapshot was built in %.0f s", restRequests, built)
-		if err := b.report(v.plain("replay.as_of", asOf, note)); err != nil {
+		if err := b.report(v.plain("replay.as_of", asOf, 12, note)); err != nil {
 			return err
 		}
 		return b.compareAsOf(s, paths, head.Seq)

@@ -33,12 +33,12 @@ func runRuns(ctx context.Context, b *bench) error {
 		note := "synchronous=FULL, OpenAI-compatible server on the same machine, " + b.medians()
 		many := fmt.Sprintf("%d lanes, %d sessions", runsLanes, runsSessions)
 		return []figure{
-			reaches("runs.rate.16", v.mid("rate"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
-			reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 300, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
-			reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 230, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
+			reaches("runs.rate.16", v.mid("rate"), "runs/s", 900, fmt.Sprintf("%d runs, %s, a model that answers at once; %s", b.manyRuns(), many, note)),
+			reaches("runs.rate.16.think", v.mid("rate think"), "runs/s", 370, fmt.Sprintf("%d runs, %s, a model that takes %s; %s", b.thinkingRuns(), many, thinkTime, note)),
+			reaches("runs.rate.16.long", v.mid("rate long"), "runs/s", 900, fmt.Sprintf("%d runs, %s that have %d turns, a model that answers at once; %s",
 				b.longRuns(), many, b.longTurns(), note)),
-			within("runs.cpu.long", v.mid("cpu long"), "ms", 3, "processor time of the server for each of these runs, the turns before included; "+note),
-			within("runs.ack.p50", v.mid("ack"), "ms", 19, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
+			within("runs.cpu.long", v.mid("cpu long"), "ms", 2.2, "processor time of the server for each of these runs, the turns before included; "+note),
+			within("runs.ack.p50", v.mid("ack"), "ms", 3, fmt.Sprintf("from chat.send to its answer, each session sends when its last run has ended, for as many runs; p95 %.1f ms; "+
 				"the same sessions; %s", v.mid("ack p95"), note)),
 			reaches("runs.rate.1", v.mid("rate alone"), "runs/s", 200, fmt.Sprintf("%d runs one after the other at one lane, a model that answers at once; %s", b.runsAlone(), note)),
 			within("runs.overhead.p50", v.mid("over"), "ms", 5,
@@ -47,8 +47,8 @@ func runRuns(ctx context.Context, b *bench) error {
 			within("runs.overhead.think.p50", v.mid("over think"), "ms", 5, fmt.Sprintf("the same, with a model that takes %s; %s", thinkTime, note)),
 			within("runs.waiting.goroutines", v.mid("goroutines"), "goroutines", 75, fmt.Sprintf("cost of %d messages that wait in %d sessions; %s", b.queuedRuns(), runsHomes, note)),
 			within("runs.waiting.heap", v.mid("heap MB"), "MB", 7, "cost of the same, of the live heap after the newest garbage collection; "+note),
-			reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 800, "until all of them were on disk; "+note),
-			reaches("runs.waiting.drained", v.mid("drained"), "runs/s", 300, "until all of them had ended, in order; "+note),
+			reaches("runs.waiting.taken", v.mid("taken"), "messages/s", 3_000, "until all of them were on disk; "+note),
+			reaches("runs.waiting.drained", v.mid("drained"), "runs/s", 540, "until all of them had ended, in order; "+note),
 		}
 	})
 }

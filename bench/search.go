@@ -67,9 +67,9 @@ func runSearch(ctx context.Context, b *bench) error {
 		size := fmt.Sprintf("%d events of %d bytes; ", events, dataBytes)
 		note := size + fmt.Sprintf("%d requests a round over HTTP, %d different questions, hits counted up to 10,000; %s", searchRequests, len(searches), b.medians())
 		return []figure{
-			within("search.p95", v.mid("p95"), "ms", 20, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
-			within("search.sessions.p95", v.mid("sessions p95"), "ms", 80, "the same questions for work sessions; "+note),
-			reaches("search.feed", v.mid("fed"), "events/s", 9_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
+			within("search.p95", v.mid("p95"), "ms", 18, fmt.Sprintf("median %.1f ms, longest %.1f ms; %s", v.mid("p50"), v.mid("longest"), note)),
+			within("search.sessions.p95", v.mid("sessions p95"), "ms", 45, "the same questions for work sessions; "+note),
+			reaches("search.feed", v.mid("fed"), "events/s", 12_000, "into an empty search file, with nothing else to do; "+size+b.medians()),
 		}
 	})
 }
