@@ -214,25 +214,6 @@ func (b *pastBundle) tell(t *testing.T, chance *rand.Rand, appends []eventstore.
 	return recorded
 }
 
-// Where another gateway keeps the tasks, the log does not contain its files.
-func TestAsOfRefusesWhatStoodInFiles(t *testing.T) {
-	t.Parallel()
-	b := setupPast(t)
-	lines, err := os.ReadFile(filepath.Join("..", "testdata", "golden", "1-imported.lines"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var recorded []*monitortest.Recording
-	for part := range slices.Chunk(slices.Collect(strings.Lines(string(lines))), 11) {
-		b.now.Add(60_000)
-		b.importing(t, strings.Join(part, ""))
-		recorded = append(recorded, monitortest.Record(t, b.asks(t), "배포", "ws"))
-	}
-	for _, r := range recorded {
-		r.Check(t, b.asks(t), "/api/agents", "/api/approvals", "/api/team-state")
-	}
-}
-
 func TestAsOfIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t)
