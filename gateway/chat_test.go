@@ -109,6 +109,23 @@ func TestHistoryIsTheNewestMessages(t *testing.T) {
 	}
 }
 
+// A page recognizes an agent's message by its run, and a person's by its request; the program's prompts are marked.
+func TestHistoryNamesTheRunOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.protocol = 4
+	b.say(t, "agent:eden:s1", `"author":"user","runId":"r1","text":"ask","provenance":"internal_system"`, `"author":"assistant","runId":"r1","text":"answer"`)
+	type marks struct{ RunID, IdempotencyKey, Provenance string }
+	got := want[struct {
+		Messages []struct {
+			Openclaw marks `json:"__openclaw"`
+		}
+	}](t, b, "chat.history", `{"sessionKey":"agent:eden:s1"}`).Messages
+	if len(got) != 2 || got[0].Openclaw != (marks{IdempotencyKey: "r1:user", Provenance: "internal_system"}) || got[1].Openclaw != (marks{RunID: "r1"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Clients of protocol 4 reach every message by going on from the cursor of the last answer, each once, also while new ones come. What agents
 // say to each other is passed over.
 func TestHistoryIsReadInPages(t *testing.T) {

@@ -49,6 +49,8 @@ type mark struct {
 	// Who said a message of the user, if no person did: another agent, or this program (internal_system).
 	FromAgent  string `json:"fromAgent,omitempty"`
 	Provenance string `json:"provenance,omitempty"`
+	// RunID is the run of an agent's message, by which pages recognize a text that they have seen grow.
+	RunID string `json:"runId,omitempty"`
 }
 
 // messagePosition identifies a message and its position in the transcript. It is the same in events and histories, so that pages
@@ -140,8 +142,11 @@ func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, err
 	}
 	if at != nil {
 		one.Mark = &mark{messagePosition: *at}
-		if m.Data.Author == authorUser {
+		switch m.Data.Author {
+		case authorUser:
 			one.Mark.FromAgent, one.Mark.Provenance = m.Data.FromAgent, m.Data.Provenance
+		case authorAssistant:
+			one.Mark.RunID = m.Data.RunID
 		}
 	}
 	body, err := encoded(one)

@@ -67,6 +67,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/events?min_seq=1000", 503},
 		{"/api/events?agent=Eden&workSession=ws_talk&isError=true", 200},
 		{"/api/events?isError=1", 400},
+		{"/api/events?doubt=guessed_role", 200},
 		{"/api/events/histogram", 200},
 		{"/api/events/histogram?from=2&to=5&buckets=2&by=type", 200},
 		{"/api/events/histogram?buckets=0", 400},

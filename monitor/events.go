@@ -27,13 +27,21 @@ func eventsQueryOf(c echo.Context) (eventsQuery, error) {
 	p := parametersOf(c)
 	q := eventsQuery{
 		filter: index.Filter{Roles: p.roles(), Types: p.list("type"), NotTypes: p.list("notType"), Categories: p.categories(), Internal: p.internal(),
-			Since: p.instant("since"), Until: p.instant("until"), Agent: p.agent("agent"), Failed: p.yes("isError"), Sessions: p.sessions()},
+			Since: p.instant("since"), Until: p.instant("until"), Agent: p.agent("agent"), Failed: p.yes("isError"), Sessions: p.sessions(),
+			Doubt: p.doubt()},
 		before: p.eventCursor(), limit: p.limit(), minSeq: p.minSeq(), role: p.raw("role"), viewCategory: p.raw("viewCategory"),
 	}
 	if text := p.first("before"); text != "" {
 		q.before = p.integer("before", math.MaxInt64, 1, math.MaxInt64)
 		if p.first("cursor") != "" {
 			p.refuse("before", text, "give either before, which is a seq, or the cursor of an answer")
+		}
+	}
+	if text := string(q.filter.Doubt); text != "" {
+		for _, name := range []string{"agent", "workSession", "isError", "since", "until"} {
+			if p.first(name) != "" {
+				p.refuse("doubt", text, "leave out either doubt or "+name)
+			}
 		}
 	}
 	for _, name := range []string{"since", "until"} {
@@ -49,6 +57,15 @@ func eventsQueryOf(c echo.Context) (eventsQuery, error) {
 		}
 	}
 	return q, p.err
+}
+
+// doubt reads what the classifier had to guess; "" if missing.
+func (p *parameters) doubt() index.Doubt {
+	var known []string
+	for _, doubt := range index.AllDoubts() {
+		known = append(known, string(doubt))
+	}
+	return index.Doubt(p.word("doubt", known...))
 }
 
 // sessions reads the names of work sessions, with and without ws:, since events have either; nil if missing.

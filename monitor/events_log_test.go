@@ -16,7 +16,7 @@ type logEvent struct {
 	Seq               int64
 	Type              string
 	AgentID, From, To string
-	IsError           bool
+	IsError, Internal bool
 	Time              float64
 	Data              struct{ WorkSessionID string }
 }
@@ -133,7 +133,7 @@ func TestEventsOfAnAgentAWorkSessionAndFailures(t *testing.T) {
 		}
 	}
 	for query, field := range map[string]string{
-		"isError=yes": "isError", "before=0": "before", "before=5&cursor=x": "cursor", "before=5&after=3": "after", "agent=eden&since=2026-02-20": "since", "isError=true&until=2026-02-20": "until", "workSession=ws_1&since=2026-02-20": "since",
+		"isError=yes": "isError", "before=0": "before", "before=5&cursor=x": "cursor", "before=5&after=3": "after", "doubt=maybe": "doubt", "doubt=guessed_role&agent=eden": "doubt", "doubt=guessed_role&since=2026-02-20": "doubt", "agent=eden&since=2026-02-20": "since", "isError=true&until=2026-02-20": "until", "workSession=ws_1&since=2026-02-20": "since",
 	} {
 		if r := get[refusal](t, b, "/api/events?"+query, http.StatusBadRequest); r.Field != field || r.Code != "invalid_parameter" || r.Hint == "" {
 			t.Errorf("%s: %+v", query, r)
@@ -163,7 +163,7 @@ type histogram struct {
 func TestHistogramCountsTheEvents(t *testing.T) {
 	t.Parallel()
 	b, all := manyEvents(t)
-	for _, query := range []string{"", "buckets=7", "buckets=500&by=agent", "from=200&to=777&buckets=13&by=type", "from=5&to=5", "from=256&to=511&buckets=1&by=agent", "from=880&buckets=3"} {
+	for _, query := range []string{"", "buckets=7", "buckets=500&by=agent", "from=200&to=777&buckets=13&by=type", "from=5&to=5", "from=256&to=511&buckets=1&by=agent", "from=3&buckets=4&by=internal", "from=880&buckets=3"} {
 		h := get[histogram](t, b, "/api/events/histogram?"+query, http.StatusOK)
 		if len(h.Buckets) == 0 || h.AsOfSeq != int64(len(all)) {
 			t.Fatalf("%s: %d buckets as of %d", query, len(h.Buckets), h.AsOfSeq)
@@ -183,7 +183,8 @@ func TestHistogramCountsTheEvents(t *testing.T) {
 					problems++
 				}
 				for g, group := range h.Groups {
-					if inside[j].Type == group || strings.Contains(query, "by=agent") && inside[j].concerns(group) {
+					if inside[j].Type == group || strings.Contains(query, "by=agent") && inside[j].concerns(group) ||
+						strings.Contains(query, "by=internal") && group == "internal" && inside[j].Internal {
 						counts[g]++
 					}
 				}
@@ -196,6 +197,9 @@ func TestHistogramCountsTheEvents(t *testing.T) {
 	if h := get[histogram](t, b, "/api/events/histogram?from=200&to=777&buckets=13&by=type", http.StatusOK); h.Buckets[0].Seq0 != 200 || h.Buckets[12].Seq1 != 777 ||
 		!slices.Equal(h.Groups, []string{"a2a.send", "a2a.response", "unblock.failed"}) {
 		t.Errorf("%+v", h)
+	}
+	if h := get[histogram](t, b, "/api/events/histogram?buckets=1&by=internal", http.StatusOK); !slices.Equal(h.Groups, []string{"internal"}) || h.Buckets[0].Counts[0] != 2 {
+		t.Errorf("internal events: %+v, want the 2 of runs", h)
 	}
 	if h := get[histogram](t, b, "/api/events/histogram?from=5000", http.StatusOK); len(h.Buckets) != 0 {
 		t.Errorf("buckets behind the end of the log: %+v", h)

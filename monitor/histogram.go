@@ -39,7 +39,7 @@ func (s *Server) countEvents(c echo.Context) error {
 	p := parametersOf(c)
 	from, to := p.integer("from", 1, 1, math.MaxInt64), p.integer("to", math.MaxInt64, 1, math.MaxInt64)
 	buckets := int(p.integer("buckets", defaultBuckets, 1, maxBuckets))
-	by := index.By(p.word("by", "problem", string(index.ByType), string(index.ByAgent)))
+	by := index.By(p.word("by", "problem", string(index.ByType), string(index.ByAgent), string(index.ByInternal)))
 	if by == "problem" { // which each bucket has anyway
 		by = index.ByNothing
 	}

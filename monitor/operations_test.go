@@ -129,7 +129,8 @@ func TestStatusCountsAndNamesTrouble(t *testing.T) {
 	if s.Sessions.Active != 1 || s.Sessions.Quiet != 8 || s.Sessions.Blocked != 7 {
 		t.Errorf("sessions: %+v", s.Sessions)
 	}
-	if s.Events.LastDay != 9 || s.Events.LastWeek != 10 || s.Events.Total != 11 || s.BadLines != 1 {
+	if s.Events.LastDay != 9 || s.Events.LastWeek != 10 || s.Events.Total != 11 || s.BadLines != 1 ||
+		s.Events.InternalLastDay != 1 || s.Events.InternalLastWeek != 1 {
 		t.Errorf("events: %+v, %d bad lines", s.Events, s.BadLines)
 	}
 	var named []string
@@ -166,5 +167,26 @@ func TestHealthCountsDoubts(t *testing.T) {
 	got := get[health](t, b, "/api/health", http.StatusOK).Doubts
 	if got.UnknownSender != 1 || got.UnknownReceiver != 1 || got.GuessedRoles != 1 || got.FallbackCategory != 2 {
 		t.Errorf("%+v", got)
+	}
+	type page struct {
+		Events       []struct{ Seq int64 }
+		TotalMatched int64
+		NextCursor   *string
+	}
+	for doubt, seqs := range map[string][]int64{"unknown_sender": {1}, "unknown_receiver": {1}, "guessed_role": {3}, "fallback_category": {1, 3}} {
+		for _, scope := range []string{"", "&scope=all"} {
+			var found []int64
+			first := get[page](t, b, "/api/events?doubt="+doubt+scope, http.StatusOK)
+			for _, e := range first.Events {
+				found = append(found, e.Seq)
+			}
+			if diff := cmp.Diff(seqs, found); diff != "" || first.TotalMatched != int64(len(seqs)) || first.NextCursor != nil {
+				t.Errorf("%s%s: of %d (-want +got):\n%s", doubt, scope, first.TotalMatched, diff)
+			}
+			after := get[page](t, b, "/api/events?after=0&limit=1&doubt="+doubt+scope, http.StatusOK)
+			if len(after.Events) != 1 || after.Events[0].Seq != seqs[0] {
+				t.Errorf("%s%s from the beginning: %+v", doubt, scope, after)
+			}
+		}
 	}
 }

@@ -39,9 +39,11 @@ type Status struct {
 
 // Counts are numbers of events by their own time.
 type Counts struct {
-	Total    int64 `json:"total"`
-	LastDay  int64 `json:"lastDay"` // of the last 24 full hours
-	LastWeek int64 `json:"lastWeek"`
+	Total            int64 `json:"total"`   // internal ones included
+	LastDay          int64 `json:"lastDay"` // of the last 24 full hours, without internal ones
+	LastWeek         int64 `json:"lastWeek"`
+	InternalLastDay  int64 `json:"internalLastDay"` // likewise, of internal bookkeeping
+	InternalLastWeek int64 `json:"internalLastWeek"`
 }
 
 // newestTrouble is how many troubled conversations a status lists.
@@ -118,10 +120,10 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 		return err
 	}
 	a.Events.Total = a.Seq
-	if a.Events.LastDay, err = index.CountSince(ctx, v.tx, v.now-dayMs); err != nil {
+	if a.Events.LastDay, a.Events.InternalLastDay, err = index.CountSince(ctx, v.tx, v.now-dayMs); err != nil {
 		return err
 	}
-	if a.Events.LastWeek, err = index.CountSince(ctx, v.tx, v.now-7*dayMs); err != nil {
+	if a.Events.LastWeek, a.Events.InternalLastWeek, err = index.CountSince(ctx, v.tx, v.now-7*dayMs); err != nil {
 		return err
 	}
 	if a.Sessions, err = conversations.CountRecent(ctx, v.tx, v.now); err != nil {

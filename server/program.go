@@ -72,6 +72,7 @@ type Options struct {
 	TelegramAPI string                     // likewise for Telegram
 	SlackAPI    string                     // likewise for Slack
 	NoUI        bool                       // do not serve Task-Hub
+	SampleWork  time.Duration              // time between pieces of work that the sample team gets; 0: it gets none
 	ControlUI   string                     // the files of a Control UI to serve on the gateway's port; "" for none
 	Getenv      func(string) string        // returns environment variables, "" for one that is not set; nil: none is set
 	Reload      <-chan os.Signal           // triggers a reload of the configuration; may be nil

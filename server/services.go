@@ -31,6 +31,7 @@ func (p *Program) services() []service {
 		{"gateway token", p.followToken},
 		{"work", p.runWork},
 		{"continuation", p.runContinuation},
+		{"sample work", p.runSampleWork},
 		{"discord", p.runDiscord},
 		{"discord places", p.releasePlaces},
 		{"telegram", p.runChannel(func(a *agents) *channelSide { return a.telegram })},

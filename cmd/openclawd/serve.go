@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/server"
 	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/services/samplework"
 )
 
 type serveFlags struct {
@@ -105,7 +106,7 @@ func (p *process) serve(ctx context.Context, s serveFlags) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, home.remove()) }()
-		opts.StateDir, opts.DB = home.dir, filepath.Join(home.dir, database.Name)
+		opts.StateDir, opts.DB, opts.SampleWork = home.dir, filepath.Join(home.dir, database.Name), samplework.Every
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)

@@ -15,10 +15,11 @@ type Filter struct {
 	Internal                 bool     // include internal bookkeeping
 	Since, Until             *float64 // event time in ms since 1970, both inclusive; nil: unbounded
 
-	// Agent, Failed and Sessions cannot be combined with Since and Until.
+	// Agent, Failed, Sessions and Doubt cannot be combined with Since and Until.
 	Agent    string   // subject, sender or receiver, in lower case; "": any
 	Failed   bool     // only events that report a failure
 	Sessions []string // names of work sessions; nil: any
+	Doubt    Doubt    // only events with this doubt; "": any. It cannot be combined with the other three either
 }
 
 func (f *Filter) allowsType(typ string) bool {
@@ -50,7 +51,7 @@ type part struct {
 	floor int64 // no event of it has a lower seq
 }
 
-const selectFacets = "SELECT id, internal, role, type, category, n FROM facets"
+const selectFacets = "SELECT id, internal, role, type, category, n, from_unknown, to_unknown, role_guessed, category_fallback FROM facets"
 
 // Select counts the events that pass a filter. Without a time it reads one row per combination of role, type and
 // category, and with marks one more. With a time it reads one more per such combination and hour, and the events of
@@ -90,6 +91,9 @@ func Select(ctx context.Context, tx *sql.Tx, filter Filter) (*Selection, error) 
 		if limited {
 			found = within[f.id]
 		}
+		if filter.Doubt != "" {
+			found.n = filter.Doubt.of(&f)
+		}
 		if found.n == 0 || !allows(filter.Roles, f.role) || !filter.allowsType(f.typ) {
 			continue
 		}
@@ -112,7 +116,7 @@ func readFacets(ctx context.Context, tx *sql.Tx) ([]facet, error) {
 	var facets []facet
 	for rows.Next() {
 		var f facet
-		if err := rows.Scan(&f.id, &f.internal, &f.role, &f.typ, &f.category, &f.n); err != nil {
+		if err := rows.Scan(&f.id, &f.internal, &f.role, &f.typ, &f.category, &f.n, &f.fromUnknown, &f.toUnknown, &f.roles, &f.categories); err != nil {
 			return nil, err
 		}
 		facets = append(facets, f)

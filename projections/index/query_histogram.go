@@ -20,6 +20,8 @@ const (
 	ByNothing By = ""
 	ByType    By = "type"
 	ByAgent   By = "agent"
+	// ByInternal makes one group, of the events that are internal bookkeeping.
+	ByInternal By = "internal"
 )
 
 // maxGroups is how many groups a histogram names: those with most events.
@@ -121,6 +123,8 @@ func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, newest *newest, s se
 		}
 	case ByType:
 		h.Groups, err = namesOf(ctx, tx, selectTypes, nil)
+	case ByInternal:
+		h.Groups = []string{string(ByInternal)}
 	}
 	if err != nil || len(h.Groups) == 0 {
 		return err
@@ -133,8 +137,8 @@ func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, newest *newest, s se
 			s.spread(block, set, func(bucket int, n int64) { h.Buckets[bucket].Counts[group] += n })
 		}
 	}
-	if by == ByType {
-		err = h.divideByType(ctx, tx, s, count)
+	if by == ByType || by == ByInternal {
+		err = h.divideByFacet(ctx, tx, s, by, count)
 	} else {
 		for i, agent := range h.Groups {
 			if err = eachMarkBlock(ctx, tx, newest, mark{agent: agent}, s.from, s.to, count(i)); err != nil {
@@ -148,14 +152,17 @@ func (h *Histogram) divide(ctx context.Context, tx *sql.Tx, newest *newest, s se
 	return err
 }
 
-func (h *Histogram) divideByType(ctx context.Context, tx *sql.Tx, s section, count func(group int) func(int64, []byte)) error {
+func (h *Histogram) divideByFacet(ctx context.Context, tx *sql.Tx, s section, by By, count func(group int) func(int64, []byte)) error {
 	facets, err := readFacets(ctx, tx)
 	if err != nil {
 		return err
 	}
 	for _, f := range facets {
 		group := slices.Index(h.Groups, f.typ)
-		if group < 0 {
+		if by == ByInternal {
+			group = 0
+		}
+		if group < 0 || by == ByInternal && !f.internal {
 			continue
 		}
 		if err := eachFacetBlock(ctx, tx, f.id, s.from, s.to, count(group)); err != nil {

@@ -14,7 +14,8 @@ import (
 const (
 	selectBlocks = `SELECT b.block, b.bits FROM json_each(?) j
  CROSS JOIN facet_blocks b ON b.facet_id = j.value AND b.block >= ? AND b.block <= ?`
-	selectInTime = `SELECT e.seq FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value WHERE e.time >= ? AND e.time <= ?`
+	selectListed = `SELECT e.seq FROM json_each(?) j CROSS JOIN event_index e ON e.seq = j.value WHERE `
+	selectInTime = selectListed + `e.time >= ? AND e.time <= ?`
 )
 
 // A page is searched in runs of blocks. The first run is short: for most filters the newest blocks contain a page.
@@ -93,13 +94,17 @@ func (s *Selection) enough(found []int64, limit int) bool {
 	return len(found) >= limit || int64(len(found)) >= s.Matched
 }
 
-// addMatches adds seqs within the time range to found, in order and up to limit.
+// addMatches adds seqs within the time range, or with the doubt, to found, in order and up to limit.
 func (s *Selection) addMatches(ctx context.Context, tx *sql.Tx, found, seqs []int64, limit int) ([]int64, error) {
-	if s.filter.Since == nil && s.filter.Until == nil {
+	query, bounds := withDoubt[s.filter.Doubt], []any{}
+	switch {
+	case s.filter.Since != nil || s.filter.Until != nil:
+		query, bounds = selectInTime, []any{s.filter.since(), s.filter.until()}
+	case query == "":
 		return append(found, seqs[:min(len(seqs), limit-len(found))]...), nil
 	}
 	for batch := range slices.Chunk(seqs, max(limit, BlockSize)) {
-		rows, err := tx.QueryContext(ctx, selectInTime, projections.JSONList(batch), s.filter.since(), s.filter.until())
+		rows, err := tx.QueryContext(ctx, query, append([]any{projections.JSONList(batch)}, bounds...)...)
 		if err != nil {
 			return nil, err
 		}

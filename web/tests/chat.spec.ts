@@ -343,6 +343,7 @@ test('T-CHAT a prompt of the program is one line that opens', async ({ page, ser
   await expect(prompt).toHaveCount(1);
   const body = prompt.locator('.text');
   await expect(body).toBeHidden();
+  await expect(prompt.locator('summary')).toHaveText('자동 안내: ‘결제 배포’ 작업이 승인되었으니 시작하라는 알림');
   const { height } = (await prompt.locator('summary').boundingBox())!;
   const line = await prompt
     .locator('summary')

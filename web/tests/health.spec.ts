@@ -12,7 +12,7 @@ test('T-HEALTH counts of the log lead to the events that they count', async ({ p
   await expect(page).toHaveURL(hub.url('log?type=import.rejected'));
   await expect(page.locator('main [role=log] [data-seq]')).toHaveCount(badLines);
   await page.goBack();
-  await fact('24시간 동안').getByRole('link').click();
+  await fact('24시간 동안').getByRole('link').first().click();
   await expect(page).toHaveURL(hub.url('log'));
 });
 
@@ -46,4 +46,36 @@ test('T-HEALTH counts of the queue lead to the work that they count', async ({ p
     .click();
   await expect(page).toHaveURL(team.server.url(`agents/${busy.owner}?tab=queue`));
   await expect(page.locator('main')).toContainText('하는 중');
+});
+
+test('T-HEALTH doubts lead to the events that they count, and internal records are told apart', async ({
+  page,
+  hub,
+}) => {
+  const { doubts, events } = await hub.api('status');
+  expect(doubts.guessedRoles).toBeGreaterThan(0);
+  for (const [name, filter, count] of [
+    ['역할을 짐작함', 'guessed_role', doubts.guessedRoles],
+    ['범주가 기본값', 'fallback_category', doubts.fallbackCategory],
+  ] as const) {
+    await visit(page, hub.url('health'));
+    const fact = page.locator('dt', { hasText: name }).locator('xpath=following-sibling::dd[1]');
+    await fact.getByRole('link', { name: count.toLocaleString('ko-KR'), exact: true }).click();
+    await expect(page).toHaveURL(hub.url(`log?doubt=${filter}`));
+    const found = await hub.api(`events?doubt=${filter}&limit=1000`);
+    expect(found.totalMatched).toBe(count);
+    await expect(page.locator(`main [data-seq="${found.events.at(-1).seq}"]`)).toBeInViewport();
+    await expect(page.getByRole('button', { name: /^조건 '/ })).toHaveCount(1);
+  }
+  // Another condition takes the place of the doubt, which the API does not combine with it.
+  await page.getByRole('button', { name: '문제만' }).click();
+  await expect(page).toHaveURL(hub.url('log?problems=1'));
+  await visit(page, hub.url('health'));
+  await expect(page.locator('main')).toContainText(
+    `내부 기록 ${events.internalLastDay.toLocaleString('ko-KR')}개는 따로`,
+  );
+  await visit(page, hub.url());
+  await expect(page.locator('main')).toContainText(
+    `내부 기록 ${events.internalLastDay.toLocaleString('ko-KR')}개는 빼고`,
+  );
 });

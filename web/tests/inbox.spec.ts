@@ -1,6 +1,7 @@
 import { devices, Hands } from './stage/hands.ts';
 import { violations } from './stage/axe.ts';
-import { copySample } from './stage/server.ts';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { copySample, writeHome } from './stage/server.ts';
 import { test } from './stage/team.ts';
 import { expect, type Page, visit } from './stage/test.ts';
 
@@ -302,5 +303,26 @@ test('T-AXE inbox and its dialogs', async ({ page, working }) => {
   for (const path of ['inbox', 'owed']) {
     await visit(page, team.server.url(path));
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  }
+});
+
+test('T-INBOX a plan without a title has the name of its agent and its first step', async ({ page, serve, folder }) => {
+  await writeHome(folder, [{ id: 'eden', name: '이든' }]);
+  const plans = `${folder}/workspace-eden/.openclaw/plans`;
+  await mkdir(plans, { recursive: true });
+  const plan = {
+    id: 'plan_x',
+    agentId: 'eden',
+    taskId: 'task_x',
+    status: 'pending',
+    steps: ['스테이징에 배포', '확인'],
+  };
+  await writeFile(`${plans}/plan_x.json`, JSON.stringify(plan));
+  const server = await serve({ home: folder, args: ['--follow'] });
+  const name = '이든의 계획: 스테이징에 배포';
+  for (const path of ['inbox', '', 'agents/eden?tab=plans']) {
+    await visit(page, server.url(path));
+    await expect(page.locator('main').getByText(name).first(), path).toBeVisible();
+    await expect(page.locator('main')).not.toContainText('plan_x');
   }
 });

@@ -136,3 +136,15 @@ test('T-KEYS are off in a field, with a modifier and by the setting, and do not 
   await expect(page.getByRole('dialog').getByRole('combobox')).toBeFocused();
   expect(place(page)).toBe('');
 });
+
+test('T-KEYS the help names every key, and w opens why', async ({ page, hub }) => {
+  await visit(page, hub.url('agents'));
+  await page.keyboard.press('?');
+  const keys = await page.getByRole('dialog').locator('kbd').allInnerTexts();
+  const single = ['/', '?', 'Esc', '[', ']', '{', '}', 'Enter', 'o', 'Home', 'End', '↓', '↑', 'Space', '+', '-', '0'];
+  const letters = [...'adefgijklmrtuwxy', 'Ctrl K', 'Shift Enter', 'Shift T', 'Shift V', 'Shift Y'];
+  expect([...single, ...letters].filter((key) => !keys.includes(key))).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('w');
+  await expect.poll(() => place(page)).toBe('why');
+});

@@ -115,7 +115,12 @@ test.describe('T-LOG', () => {
     await expect(page).toHaveURL(/log\?mine=kept&problems=1$/);
     await page.getByLabel('에이전트', { exact: true }).selectOption('eden');
     await page.getByLabel('역할').selectOption('conversation.main');
-    await page.getByLabel('종류').selectOption('a2a.complete');
+    const kinds = page.getByLabel('종류');
+    const tasks = kinds.locator('optgroup[label="작업"] option');
+    await expect(tasks.filter({ hasText: 'task.blocked' })).toHaveText('작업 막힘 (task.blocked)');
+    const names = await tasks.allTextContents();
+    expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b, 'ko')));
+    await kinds.selectOption('a2a.complete');
     await page.getByRole('button', { name: '내부도' }).click();
     for (const part of ['agent=eden', 'role=conversation.main', 'type=a2a.complete', 'scope=all', 'problems=1'])
       expect(page.url()).toContain(part);

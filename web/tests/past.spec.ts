@@ -373,6 +373,53 @@ test('T-PAST a difference has the counts of the command', async ({ page, serve }
   await expect(page.getByRole('heading', { level: 2, name: /^대화/ })).toBeVisible();
 });
 
+test('T-PAST a difference begins with what is newly stuck, done, given up and there', async ({ page, hub }) => {
+  const head = (await hub.api<{ seq: number }>('health')).seq;
+  const url = `time/diff?a=100&b=${head}`;
+  await visit(page, hub.url(url));
+  const turn = (id: string) => page.locator(`main [data-turn="${id}"]`);
+  const { rows, tables } = await hub.api(`replay/diff?a=100&b=${head}&table=tasks,threads,work&limit=1000`);
+  const became = (table: string, column: string, ...values: string[]) =>
+    rows.filter(
+      (row: any) =>
+        row.table === table &&
+        row.kind !== 'removed' &&
+        row.columns.some(
+          (one: any) => one.name === column && values.includes(one.after) && !values.includes(one.before),
+        ),
+    ).length;
+  const created = tables
+    .filter(({ table }: any) => table === 'tasks' || table === 'threads')
+    .reduce((sum: number, { added }: any) => sum + added, 0);
+  const wanted = {
+    stuck: became('tasks', 'status', 'blocked') + became('threads', 'outcome', 'blocked', 'no_reply'),
+    done: became('tasks', 'status', 'completed') + became('threads', 'outcome', 'done'),
+    created,
+  };
+  for (const [id, count] of Object.entries(wanted)) {
+    expect(count, id).toBeGreaterThan(0);
+    await expect(turn(id).locator('strong')).toHaveText(count.toLocaleString('ko-KR'));
+  }
+  // It stands before the details, which it replaces by those of one kind.
+  const details = page.getByRole('heading', { level: 2 });
+  expect((await turn('stuck').boundingBox())!.y).toBeLessThan((await details.first().boundingBox())!.y);
+  await turn('stuck').click();
+  await expect(page).toHaveURL(new RegExp('only=stuck'));
+  await expect(details).toHaveCount(1);
+  await expect(page.locator('main section li')).toHaveCount(wanted.stuck);
+  await page.locator('main section li a').first().click();
+  await expect(page).toHaveURL(/\/ui\/(c|tasks)\//);
+  await page.goBack();
+  await turn('stuck').click();
+  await expect(page).not.toHaveURL(/only=/);
+
+  // The events between are all events; how many of them are internal is said.
+  const between = await hub.api(`events/histogram?from=101&to=${head}&buckets=1&by=internal`);
+  await expect(page.locator('main')).toContainText(
+    `그 사이의 이벤트 ${(head - 100).toLocaleString('ko-KR')}개 (그중 내부 기록 ${between.buckets[0].counts[0].toLocaleString('ko-KR')}개)`,
+  );
+});
+
 /** Sizes at which questions are answered. Clicks and keys are counted; words that are typed count once. */
 const klm = { laptop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 

@@ -139,3 +139,15 @@ test('T-WHY says that there is no Discord', async ({ page, hub }) => {
     await expect(page.locator('main')).toContainText('Discord가 연결되어 있지 않습니다.');
   }
 });
+
+test('T-WHY w opens why for the message that an event is about', async ({ page }) => {
+  const { events } = await play.api<{ events: { seq: number; data: { messageId: string } }[] }>(
+    'events?scope=all&type=discord.inbound.handled&limit=1',
+  );
+  await visit(page, play.url(`log?scope=all&at=${events[0]!.seq}`));
+  const link = page.getByRole('complementary', { name: '이벤트' }).getByRole('link', { name: /^왜/ });
+  await expect(link).toHaveAttribute('href', new RegExp(`why/${events[0]!.data.messageId}`));
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('w');
+  await expect(page).toHaveURL(play.url(`why/${events[0]!.data.messageId}`));
+});

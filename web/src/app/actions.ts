@@ -11,6 +11,7 @@ const actions = [
   ['e', w.actResend],
   ['m', w.actMessage],
   ['f', w.actFlow],
+  ['w', w.keyWhy],
   ['Shift-V', w.actTable],
   ['d', w.keyLifecycle],
   ['l', w.keyPause],

@@ -120,6 +120,7 @@ export const w = words({
   keyCopy: { ko: '링크 복사 · id 복사', en: 'Copy link · copy id' },
   keyTime: { ko: '시점 열기', en: 'Go to a time' },
   keyNow: { ko: '지금으로 돌아가기', en: 'Back to now' },
+  keyWhy: { ko: 'Discord 메시지에 왜 답했는지, 안 했는지', en: 'Why agents answered in Discord, or did not' },
   keyLifecycle: { ko: '과정 보기', en: 'Show the process' },
   actApprove: { ko: '승인', en: 'Approve' },
   actReject: { ko: '거절', en: 'Reject' },

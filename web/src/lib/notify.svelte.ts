@@ -1,4 +1,5 @@
 import { Building, read } from './api/client';
+import { nameOf } from './decide/name';
 import { t } from './i18n/index.svelte';
 import { live } from './live/live.svelte';
 import { notifyWords } from './notify.words';
@@ -48,7 +49,7 @@ class Notify {
       if (answer instanceof Building) return;
       const fresh = answer.data.approvals.filter(({ id }) => this.#known !== null && !this.#known.has(id));
       this.#known = new Set(answer.data.approvals.map(({ id }) => id));
-      for (const { id, title, agentId } of fresh.slice(0, most)) this.#show(id, title || agentId);
+      for (const one of fresh.slice(0, most)) this.#show(one.id, nameOf(one));
     } catch {
       // The next frame asks again.
     }

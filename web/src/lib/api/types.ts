@@ -3468,7 +3468,7 @@ export interface components {
              * @description Time at which the newest event was stored
              */
             headAt: string | null;
-            /** @description Numbers of events by event time; all except total exclude internal families */
+            /** @description Numbers of events by event time. total counts all of them; lastDay and lastWeek leave out internal bookkeeping */
             events: {
                 /** Format: int64 */
                 total: number;
@@ -3476,6 +3476,13 @@ export interface components {
                 lastDay: number;
                 /** Format: int64 */
                 lastWeek: number;
+                /**
+                 * Format: int64
+                 * @description Internal bookkeeping of the same time
+                 */
+                internalLastDay: number;
+                /** Format: int64 */
+                internalLastWeek: number;
             };
             /** Format: int64 */
             badLines: number;
@@ -5001,6 +5008,8 @@ export interface operations {
                 workSession?: string[];
                 /** @description true returns only events that report a failure; not with since and until */
                 isError?: boolean;
+                /** @description Returns only events about which the classifier had to guess this, as doubts of GET /api/status counts them; not with agent, workSession, isError, since and until */
+                doubt?: "unknown_sender" | "unknown_receiver" | "guessed_role" | "fallback_category";
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the previous answer to the same query, to get the next page */
                 cursor?: components["parameters"]["cursor"];
@@ -5049,8 +5058,8 @@ export interface operations {
                 to?: number;
                 /** @description Number of buckets; there are fewer if there are fewer events */
                 buckets?: number;
-                /** @description type and agent also count the events of the most frequent types or agents. An event counts for its sender, its receiver and its subject. problem is the default: each bucket has the number of failures */
-                by?: "problem" | "type" | "agent";
+                /** @description type and agent also count the events of the most frequent types or agents. An event counts for its sender, its receiver and its subject. internal counts those of internal bookkeeping. problem is the default: each bucket has the number of failures */
+                by?: "problem" | "type" | "agent" | "internal";
                 /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
                 min_seq?: components["parameters"]["minSeq"];
                 /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */

@@ -22,11 +22,11 @@ const user = (seq: number, said: string, run = ''): RawMessage => ({
   timestamp: seq,
   __openclaw: { id: `m${seq}`, seq, ...(run ? { idempotencyKey: `${run}:user` } : {}) },
 });
-const agent = (seq: number, said: string): RawMessage => ({
+const agent = (seq: number, said: string, runId?: string): RawMessage => ({
   role: 'assistant',
   content: text(said),
   timestamp: seq,
-  __openclaw: { id: `m${seq}`, seq },
+  __openclaw: { id: `m${seq}`, seq, runId },
 });
 const history = (messages: RawMessage[], more: Partial<History> = {}): History => ({
   sessionKey: 'agent:eden:main',
@@ -137,6 +137,47 @@ describe('chat', () => {
     };
     state = withHistory(state, history([user(1, 'a', 'r'), call]), asked);
     expect(shown(state)).toEqual(['>a', '<let me see', '~there are two running']);
+  });
+
+  it('has an answer once when the transcript comes before the events of the run', () => {
+    const asked = withHistory(empty, history([user(1, 'a', 'r')]), 1);
+    const half = withChat(asked, delta('r', 'on'), 2);
+    const all = history([user(1, 'a', 'r'), agent(2, 'on it.', 'r')]);
+    const early = withHistory(half, all, half.moment);
+    expect(shown(early)).toEqual(['>a', '<on it.']);
+    expect(shown(withChat(early, delta('r', 'on it.'), 3))).toEqual(['>a', '<on it.']);
+    expect(shown(withChat(early, end('r', 'final', 'on it.'), 3))).toEqual(['>a', '<on it.']);
+    // The end came while the transcript was on its way.
+    const ended = withChat(half, end('r', 'final', 'on it.'), 3);
+    expect(shown(ended)).toEqual(['>a', '~on it. final']);
+    expect(shown(withHistory(ended, all, half.moment))).toEqual(['>a', '<on it.']);
+    // A run that says more after its first answer, and another run, are shown.
+    expect(shown(withChat(early, delta('r', 'and more'), 3))).toEqual(['>a', '<on it.', '~and more running']);
+    expect(shown(withChat(early, delta('other', 'on'), 3))).toEqual(['>a', '<on it.', '~on running']);
+    // A failed try whose text is in the transcript does not hide the next one.
+    const failed = { ...agent(2, '', 'r'), errorMessage: 'no' };
+    expect(shown(withHistory(half, history([user(1, 'a', 'r'), failed]), half.moment))).toEqual([
+      '>a',
+      '<',
+      '~on running',
+    ]);
+  });
+
+  it('has the words before a tool, and the tool, once when the transcript comes first', () => {
+    const half = withChat(withHistory(empty, history([user(1, 'a', 'r')]), 1), delta('r', 'let me'), 2);
+    const call = {
+      ...agent(2, 'let me see', 'r'),
+      content: [...text('let me see'), { type: 'toolCall', id: 'c', name: 'x' }],
+    };
+    const early = withHistory(half, history([user(1, 'a', 'r'), call]), half.moment);
+    expect(shown(early)).toEqual(['>a', '<let me see', '~ running']);
+    const started = withAgent(
+      withChat(early, delta('r', 'let me see'), 3),
+      { runId: 'r', sessionKey: '', stream: 'tool', ts: 3, data: { phase: 'start', name: 'x', toolCallId: 'c' } },
+      3,
+    );
+    expect(shown(started)).toEqual(['>a', '<let me see', '~ running']);
+    expect(rowsOf(started, 0).flatMap((row) => (row.kind === 'run' ? row.run.tools : []))).toEqual([]);
   });
 
   it('tells an end without words from one with', () => {

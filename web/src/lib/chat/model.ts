@@ -26,6 +26,7 @@ export interface RawMessage {
     reason?: string;
     fromAgent?: string;
     provenance?: string;
+    runId?: string;
   };
 }
 
@@ -52,6 +53,8 @@ export interface Message {
   tools: Tool[];
   /** The run that a person's message began. */
   runId: string | null;
+  /** The run that said an agent's message. */
+  saidBy: string | null;
   fromAgent: string | null;
   /** Said by the program, not by a person. */
   byProgram: boolean;
@@ -165,6 +168,7 @@ export function messagesOf(raw: readonly RawMessage[]): Message[] {
       time,
       tools,
       runId: own ?? null,
+      saidBy: mark.runId ?? null,
       fromAgent: mark.fromAgent ?? null,
       byProgram: mark.provenance === 'internal_system',
       stopped: item.stopReason === 'aborted',
@@ -326,6 +330,31 @@ export type Row =
   | { kind: 'outgoing'; key: string; item: Outgoing; ahead: number | null };
 
 /**
+ * What a run has said that the transcript does not have yet; null if its last words are there. The transcript may come before the event that
+ * ends the run, and before that of a tool, so that both would be shown for a moment.
+ */
+function untold(run: Run, messages: Message[]): Run | null {
+  const said = messages.filter(({ saidBy }) => saidBy === run.runId);
+  if (said.length === 0) return run;
+  const isOver = said.some(
+    ({ tools, text, error }) =>
+      tools.length === 0 && (run.state !== 'running' || (error === null && text.startsWith(run.text))),
+  );
+  if (isOver) return null;
+  const known = new Set(run.tools.map(({ id }) => id));
+  const ahead = said.some(
+    ({ tools, text }) => tools.length > 0 && !tools.some(({ id }) => known.has(id)) && text.startsWith(run.text),
+  );
+  const called = new Set(said.flatMap(({ tools }) => tools.map(({ id }) => id)));
+  return {
+    ...run,
+    text: ahead ? '' : run.text,
+    earlier: run.earlier.filter(({ text }) => !said.some((message) => message.text === text)),
+    tools: run.tools.filter(({ id }) => !called.has(id)),
+  };
+}
+
+/**
  * What is shown, in order: the transcript, runs that this page did not start, and then each message that waits, with its run. A message of this page
  * keeps its key when it becomes the server's.
  */
@@ -360,11 +389,12 @@ export function rowsOf(state: State, running: number): Row[] {
   const shown = ({ text, earlier, tools, state: now, error }: Run) =>
     now === 'running' || text !== '' || error !== null || earlier.length > 0 || tools.length > 0;
   const own = new Set(waiting.map(({ key }) => key));
-  for (const run of state.runs) {
+  const runs = state.runs.flatMap((run) => untold(run, state.messages) ?? []);
+  for (const run of runs) {
     if (!own.has(run.runId) && shown(run)) rows.push({ kind: 'run', key: `run ${run.runId}`, run });
   }
   for (const { key, item, ahead } of waiting) {
-    const run = state.runs.find(({ runId }) => runId === key);
+    const run = runs.find(({ runId }) => runId === key);
     rows.push({ kind: 'outgoing', key: `own ${key}`, item, ahead: run ? null : ahead });
     if (run && shown(run)) rows.push({ kind: 'run', key: `run ${run.runId}`, run });
   }

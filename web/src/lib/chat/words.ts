@@ -9,6 +9,7 @@ export const w = words({
   },
   message: { ko: (name: string) => `${name}에게 보낼 메시지`, en: (name: string) => `Message to ${name}` },
   send: { ko: '보내기', en: 'Send' },
+  since: { ko: (time: string) => `${time}부터`, en: (time: string) => `since ${time}` },
   stop: { ko: '멈춤', en: 'Stop' },
   newLine: { ko: '줄바꿈', en: 'new line' },
   commandsFor: { ko: '명령', en: 'commands' },

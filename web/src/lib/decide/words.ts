@@ -1,6 +1,14 @@
 import { words } from '../i18n/index.svelte';
 
 export const w = words({
+  planOf: {
+    ko: (who: string, first: string) => `${who}의 계획${first && `: ${first}`}`,
+    en: (who: string, first: string) => `Plan of ${who}${first && `: ${first}`}`,
+  },
+  taskOf: {
+    ko: (who: string, first: string) => `${who}의 작업${first && `: ${first}`}`,
+    en: (who: string, first: string) => `Task of ${who}${first && `: ${first}`}`,
+  },
   approve: { ko: '승인', en: 'Approve' },
   reject: { ko: '거절', en: 'Reject' },
   undo: { ko: '취소', en: 'Undo' },

@@ -97,6 +97,7 @@ it('says in the language of the page what the server wrote into the progress of 
   const lines = [{ text: 'half of it' }, { ...interrupted, hours: 26, count: 3 }];
   const why = { kind: 'interrupted', reason: 'no work for 26 h' };
   expect(outcomeText(why, lines, [])).toBe('26시간 동안 진행이 없어 멈춤 (3번째)');
+  expect(outcomeText(why, [], [])).toBe('멈춤');
   expect(outcomeText({ kind: 'completed', summary: '배포함' }, lines, [])).toBe('배포함');
   locale.language = 'en';
   expect(said()).toEqual([

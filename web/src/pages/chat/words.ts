@@ -9,6 +9,7 @@ export const w = words({
   messages: { ko: '메시지', en: 'Messages' },
   me: { ko: '나', en: 'You' },
   program: { ko: '프로그램', en: 'Program' },
+  original: { ko: '에이전트가 받은 원문', en: 'As the agent got it' },
   running: { ko: '답하는 중', en: 'answering' },
   waiting: { ko: (n: number) => `대기 ${n}개`, en: (n: number) => `${n} waiting` },
   ahead: { ko: (n: number) => `앞에 ${n}개`, en: (n: number) => `${n} ahead` },

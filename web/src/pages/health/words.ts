@@ -84,6 +84,7 @@ export const w = words({
   dead: { ko: '포기', en: 'Given up' },
   oldest: { ko: '가장 오래', en: 'Oldest' },
   emptyQueue: { ko: '기다리거나 실행 중인 것이 없습니다.', en: 'Nothing waits or runs.' },
+  internal: { ko: (n: string) => `내부 기록 ${n}개는 따로`, en: (n: string) => `and ${n} internal records` },
   doubts: { ko: '의심스러운 기록', en: 'Doubtful records' },
   doubtsText: {
     ko: '로그가 분명히 말하지 않아서 서버가 짐작한 것입니다.',

@@ -20,7 +20,6 @@ export const w = words({
   nothingDecided: { ko: '아직 결정한 것이 없습니다.', en: 'Nothing was decided yet.' },
   plan: { ko: '계획', en: 'Plan' },
   task: { ko: '작업', en: 'Task' },
-  untitledPlan: { ko: '제목 없는 계획', en: 'Plan without a title' },
   requested: { ko: '기다린 시간', en: 'Waiting for' },
   steps: { ko: '단계', en: 'Steps' },
   moreSteps: { ko: (n: number) => `외 ${n}단계`, en: (n: number) => `and ${n} more` },

@@ -23,6 +23,14 @@ it('asks the API for what the URL says', () => {
     scope: 'all',
   });
   expect(apiQuery(filterOf('type=run.queued')).scope).toBe('all');
+  // The API combines a doubt with types, roles and the scope only.
+  expect(apiQuery(filterOf('doubt=guessed_role&agent=eden&ws=w&problems=1&not=a2a.send'))).toMatchObject({
+    doubt: 'guessed_role',
+    notType: ['a2a.send'],
+    agent: undefined,
+    workSession: undefined,
+    isError: undefined,
+  });
   expect(Object.values(apiQuery(filterOf(''))).every((value) => value === undefined)).toBe(true);
 });
 

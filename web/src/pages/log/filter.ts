@@ -2,6 +2,7 @@ import type { QueryOf } from '$lib/api/client';
 import type { Event } from '$lib/live/client';
 
 type ApiQuery = QueryOf<'/api/events'>;
+export type Doubt = NonNullable<ApiQuery['doubt']>;
 
 /** Which events the log shows. All of it is in the URL. */
 export interface Filter {
@@ -13,6 +14,8 @@ export interface Filter {
   /** Internal bookkeeping too. */
   all: boolean;
   problems: boolean;
+  /** What the classifier had to guess; empty: anything. It leaves the conditions alone that the API does not combine with it. */
+  doubt: Doubt | '';
 }
 
 /** What the list and the inspector change of the filter: keys of the URL. */
@@ -24,19 +27,22 @@ interface Query {
 }
 
 export function filterIn(query: Query): Filter {
+  const doubt = query.one('doubt') as Doubt | undefined;
+  const alone = doubt !== undefined;
   return {
     types: query.many('type'),
     notTypes: query.many('not'),
     roles: query.many('role'),
-    agent: (query.one('agent') ?? '').toLowerCase(),
-    ws: bare(query.one('ws') ?? ''),
+    agent: alone ? '' : (query.one('agent') ?? '').toLowerCase(),
+    ws: alone ? '' : bare(query.one('ws') ?? ''),
     all: query.one('scope') === 'all',
-    problems: query.one('problems') === '1',
+    problems: !alone && query.one('problems') === '1',
+    doubt: doubt ?? '',
   };
 }
 
 /** The keys of the URL that the filter is in. */
-export const filterKeys = ['type', 'not', 'role', 'agent', 'ws', 'problems'] as const;
+export const filterKeys = ['type', 'not', 'role', 'agent', 'ws', 'problems', 'doubt'] as const;
 
 export function apiQuery(filter: Filter): ApiQuery {
   return {
@@ -46,6 +52,7 @@ export function apiQuery(filter: Filter): ApiQuery {
     agent: filter.agent || undefined,
     workSession: filter.ws ? [filter.ws] : undefined,
     isError: filter.problems || undefined,
+    doubt: filter.doubt || undefined,
     scope: withInternal(filter) ? 'all' : undefined,
   };
 }
@@ -59,6 +66,7 @@ export function passes(event: Event, filter: Filter): boolean {
   const is = (key: string, wanted: string) => String(record[key] ?? '').toLowerCase() === wanted;
   return (
     (withInternal(filter) || record.internal !== true) &&
+    filter.doubt === '' &&
     (!filter.problems || record.isError === true) &&
     (filter.types.length === 0 || filter.types.includes(event.type)) &&
     !filter.notTypes.includes(event.type) &&

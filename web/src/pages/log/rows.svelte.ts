@@ -213,7 +213,8 @@ export function logRows(filter: () => Filter, anchor: number | null): LogRows {
   $effect(() => {
     if (router.asOf !== null) return;
     const leave = [
-      live.onEvents((events) => list.add(events)),
+      // A frame does not say what was guessed about its events, so those with a doubt are read.
+      live.onEvents((events) => (filter().doubt ? list.lose(events.at(-1)!.seq) : list.add(events))),
       live.onStale((keys, seq) => {
         if (keys === 'all') list.lose(seq);
       }),

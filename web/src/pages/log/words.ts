@@ -1,4 +1,5 @@
 import { dictionary, words, type Word } from '$lib/i18n/index.svelte';
+import type { Doubt } from './filter';
 
 export const w = words({
   title: { ko: '로그', en: 'Log' },
@@ -79,6 +80,7 @@ export const w = words({
   noEffects: { ko: '알려진 결과가 없습니다.', en: 'No effect is known.' },
   raw: { ko: '원본', en: 'Raw' },
   flow: { ko: '흐름', en: 'Flow' },
+  why: { ko: '왜?', en: 'Why' },
   then: { ko: '그때 보기', en: 'As of then' },
   shownIn: { ko: '나오는 곳', en: 'Where it shows' },
   copyLink: { ko: '링크 복사', en: 'Copy link' },
@@ -87,6 +89,31 @@ export const w = words({
   redacted: { ko: '내용이 지워졌습니다.', en: 'Its content was redacted.' },
   filterBy: { ko: '이것으로 거르기', en: 'Filter by it' },
 });
+
+/** Areas of what happens. */
+export const areaWords = words({
+  messages: { ko: '에이전트 사이의 메시지', en: 'Messages between agents' },
+  deliveries: { ko: '전달', en: 'Deliveries' },
+  requests: { ko: '협업 요청', en: 'Requests' },
+  subAgents: { ko: '하위 에이전트', en: 'Sub-agents' },
+  tasks: { ko: '작업', en: 'Tasks' },
+  continuation: { ko: '이어가기', en: 'Continuation' },
+  plans: { ko: '계획', en: 'Plans' },
+  sessions: { ko: '세션', en: 'Sessions' },
+  runs: { ko: '실행', en: 'Runs' },
+  work: { ko: '대기 작업', en: 'Queued work' },
+  channels: { ko: '대화 채널', en: 'Channels' },
+  files: { ko: '파일과 설정', en: 'Files and configuration' },
+  system: { ko: '시스템', en: 'System' },
+});
+
+/** What the classifier had to guess about events. */
+export const doubts: Record<Doubt, Word> = {
+  guessed_role: { ko: '짐작한 역할', en: 'guessed role' },
+  fallback_category: { ko: '근거 없는 범주', en: 'category without evidence' },
+  unknown_sender: { ko: '알 수 없는 보낸 쪽', en: 'unknown sender' },
+  unknown_receiver: { ko: '알 수 없는 받는 쪽', en: 'unknown receiver' },
+};
 
 /** How a cause or an effect is known. */
 export const hows: Record<string, Word> = dictionary({

@@ -74,6 +74,10 @@ export const w = words({
   loading: { ko: '불러오는 중', en: 'loading' },
   notLive: { ko: '서버와 연결이 끊겨 있습니다.', en: 'The server is not connected.' },
   events: { ko: (n: string) => `이벤트 ${n}개`, en: (n: string) => (n === '1' ? '1 event' : `${n} events`) },
+  internal: {
+    ko: (n: string) => `내부 기록 ${n}개는 빼고`,
+    en: (n: string) => `without ${n} internal records`,
+  },
   active: { ko: '활동 중', en: 'active' },
   quiet: { ko: '조용함', en: 'quiet' },
   blocked: { ko: '막힘', en: 'blocked' },

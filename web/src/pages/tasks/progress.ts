@@ -1,6 +1,7 @@
 import { agents } from '$lib/agents.svelte';
 import type { Schemas } from '$lib/api/client';
 import { signer } from '$lib/decide/signer';
+import { taskStates } from '$lib/i18n/codes';
 import { list } from '$lib/i18n/format';
 import { t } from '$lib/i18n/index.svelte';
 import { taskLines } from './progress.words';
@@ -13,7 +14,10 @@ type Outcome = { kind: string; summary?: string; reason?: string };
 /** How a task ended, or why it stands still: its summary or reason, and what the server did to it in the language of the page. */
 export function outcomeText(outcome: Outcome | undefined, lines: Line[], known: Step[]): string {
   const line = outcome?.kind === 'interrupted' ? lines.findLast(({ code }) => code === 'interrupted') : undefined;
-  return line ? lineText(line, known) : outcome?.summary || outcome?.reason || '';
+  if (line) return lineText(line, known);
+  // The server's reason is that of the line, in English.
+  if (outcome?.kind === 'interrupted') return t(taskStates.interrupted);
+  return outcome?.summary || outcome?.reason || '';
 }
 
 /** A line of progress: what an agent wrote as it is, what the server wrote in the language of the page. */

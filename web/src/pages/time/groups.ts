@@ -18,6 +18,48 @@ export const groups: Group[] = [
   { id: 'queue', title: w.groupQueue, table: 'work' },
 ];
 
+/** How a task, a conversation or queued work has turned out between the points. */
+export interface Turn {
+  id: 'stuck' | 'done' | 'given' | 'created';
+  title: Word;
+  is: (row: Diff['rows'][number]) => boolean;
+}
+
+/** Whether a column has one of the values at the second point, and had none of them at the first. */
+const became = (row: Diff['rows'][number], table: string, column: string, ...values: string[]): boolean =>
+  row.table === table &&
+  row.kind !== 'removed' &&
+  row.columns.some(
+    ({ name, before, after }) => name === column && values.includes(String(after)) && !values.includes(String(before)),
+  );
+
+export const turns: Turn[] = [
+  {
+    id: 'stuck',
+    title: w.turnStuck,
+    is: (row) => became(row, 'tasks', 'status', 'blocked') || became(row, 'threads', 'outcome', 'blocked', 'no_reply'),
+  },
+  {
+    id: 'done',
+    title: w.turnDone,
+    is: (row) => became(row, 'tasks', 'status', 'completed') || became(row, 'threads', 'outcome', 'done'),
+  },
+  {
+    id: 'given',
+    title: w.turnGiven,
+    is: (row) =>
+      became(row, 'tasks', 'status', 'abandoned', 'failed', 'cancelled') || became(row, 'work', 'state', 'dead'),
+  },
+  {
+    id: 'created',
+    title: w.turnCreated,
+    is: (row) => row.kind === 'added' && (row.table === 'tasks' || row.table === 'threads'),
+  },
+];
+
+/** The tables whose rows turn out somehow. */
+export const turning = ['tasks', 'threads', 'work'];
+
 type Diff = Schemas['ReplayDiff'];
 
 /** Number of rows of a table that differ. */

@@ -83,7 +83,9 @@ function outcomeOf(text: string): string {
   try {
     const { kind, summary, reason } = JSON.parse(text) as Record<'kind' | 'summary' | 'reason', string | undefined>;
     const word = (taskStates as Record<string, Word | undefined>)[kind ?? ''];
-    return shortened(summary || reason || (word ? t(word) : text));
+    // Why a task was interrupted is the server's text, in English.
+    const told = kind === 'interrupted' ? '' : summary || reason;
+    return shortened(told || (word ? t(word) : text));
   } catch {
     return shortened(text);
   }

@@ -1,0 +1,28 @@
+import { agents } from '../agents.svelte';
+import { t } from '../i18n/index.svelte';
+import { w } from './words';
+
+/** What is known of a plan or a task that waits, or has waited, for approval. Steps of plans in files may be anything. */
+interface Asked {
+  kind?: 'task' | 'plan';
+  title?: string;
+  agentId: string;
+  steps?: unknown;
+  description?: string;
+}
+
+const longest = 80;
+
+/** What it is called: its title; without one its agent, and its first step or the first words of its description. */
+export function nameOf({ kind = 'plan', title, agentId, steps, description }: Asked): string {
+  if (title?.trim()) return title;
+  const first = [...(Array.isArray(steps) ? (steps as unknown[]) : []), description].find(
+    (text): text is string => typeof text === 'string' && text.trim() !== '',
+  );
+  const words = first?.trim().split('\n', 1)[0] ?? '';
+  return t(
+    kind === 'plan' ? w.planOf : w.taskOf,
+    agents.nameOf(agentId),
+    words.length > longest ? `${words.slice(0, longest)}…` : words,
+  );
+}
