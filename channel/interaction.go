@@ -65,7 +65,7 @@ type Command struct {
 
 // Route converts the interaction for checking whether its place is allowed.
 func (i *Interaction) Route() route.Message {
-	m := route.Message{ID: i.ID, GuildID: i.GuildID, ChannelID: cmp.Or(i.ParentID, i.ChannelID), At: i.At,
+	m := route.Message{ID: i.ID, GuildID: i.GuildID, Group: i.Group, ChannelID: cmp.Or(i.ParentID, i.ChannelID), At: i.At,
 		Author: route.Author{ID: i.User.ID, Name: i.User.Name, Bot: i.User.Bot, Roles: i.Roles}}
 	if i.ParentID != "" {
 		m.ThreadID = i.ChannelID

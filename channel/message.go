@@ -32,6 +32,7 @@ type Message struct {
 	ParentID   string // a thread's parent channel
 	ThreadName string
 	GuildID    string // the server, workspace or group; "" in conversations with one person
+	Group      bool   // a conversation of several people, of a service whose places are channels
 	Author     Author
 	Content    string // also "" if the bot may not read it: see health.Bot.Missing
 
@@ -40,6 +41,7 @@ type Message struct {
 	MentionEveryone bool
 
 	Command     bool   // the answer to a slash command
+	Interaction bool   // it is delivered as an interaction, too: a command, or the answer to a form
 	ReplyTo     string // id of the message it replies to
 	ReplyAuthor string // user id
 	Attachments []Attachment
@@ -75,7 +77,7 @@ type Attachment struct {
 func (in *Inbound) Route() route.Message {
 	m := &in.Message
 	r := route.Message{
-		ID: m.ID, GuildID: m.GuildID, ChannelID: cmp.Or(m.ParentID, m.ChannelID), Text: m.Content, Attachments: len(m.Attachments), At: m.At,
+		ID: m.ID, GuildID: m.GuildID, Group: m.Group, ChannelID: cmp.Or(m.ParentID, m.ChannelID), Text: m.Content, Attachments: len(m.Attachments), At: m.At,
 		Author: route.Author{ID: m.Author.ID, Name: m.Author.Name, Bot: m.Author.Bot, Webhook: m.Author.Webhook, Roles: m.Author.Roles},
 	}
 	if m.ParentID != "" {

@@ -37,6 +37,10 @@ type Options struct {
 	// not received needs none.
 	Marks []Mark
 
+	// Posted reports whether the log records how a message of one of the bots was posted: then its fact needs no nonce.
+	// nil: it never does.
+	Posted func(messageID string) bool
+
 	Log       *slog.Logger
 	UserAgent string                            // of the program; default: openclawd
 	Transport http.RoundTripper                 // for requests; default: its own
@@ -82,6 +86,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.OnStatus == nil {
 		o.OnStatus = func(health.Bot) {}
+	}
+	if o.Posted == nil {
+		o.Posted = func(string) bool { return false }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

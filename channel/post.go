@@ -19,7 +19,8 @@ type Post struct {
 type Posted struct {
 	ID        string
 	ChannelID string
-	At        int64 // ms since 1970
+	GuildID   string // "" in conversations with one person, and if the service does not say it
+	At        int64  // ms since 1970
 }
 
 // Opening is a public thread to start.
@@ -50,6 +51,7 @@ type Lookup struct {
 	ChannelID string
 	Nonce     string // messages only
 	Content   string // messages only, used if the service does not return the nonce
+	ReplyTo   string // messages only: what it replies to
 	Name      string // threads only
 	Since     int64  // ms since 1970: time of the first request
 

@@ -20,7 +20,7 @@ type Where struct {
 // Where returns the message's place.
 func (in *Inbound) Where() Where {
 	m := &in.Message
-	return Where{AccountID: in.AccountID, GuildID: m.GuildID, ChannelID: m.ChannelID, UserID: m.Author.ID}
+	return Where{AccountID: in.AccountID, GuildID: m.GuildID, ChannelID: m.ChannelID, UserID: m.Author.ID, Group: m.Group}
 }
 
 // Where returns the interaction's place.

@@ -1,6 +1,7 @@
 package coordination
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,21 @@ func (c *Channel) Length(text string) int {
 	return n
 }
 
+// Head is the longest beginning of a text with at most limit characters, as the channel counts them, that ends between
+// characters as people see them.
+func (c *Channel) Head(text string, limit int) string {
+	if c.Length(text) <= limit {
+		return text
+	}
+	runes := min(utf8.RuneCountInString(text), max(limit, 0))
+	head := Head(text, runes)
+	for over := c.Length(head) - limit; over > 0 && head != ""; over = c.Length(head) - limit {
+		runes = utf8.RuneCountInString(head) - (over+1)/2
+		head = Head(head, runes)
+	}
+	return head
+}
+
 // maxUserID limits the id of a user, in bytes.
 const maxUserID = 20
 
@@ -108,7 +124,7 @@ func (c *Channel) IsMessageIn(text, place string) bool {
 // parse takes an id of the channel apart. It is not ok for one of another form or channel.
 func (c *Channel) parse(text string) (id ChatID, ok bool) {
 	if id, ok = ParseChatID(text); c.Name != Discord || id.Channel != Discord {
-		return id, ok && id.Channel == c.Name
+		return id, ok && id.Channel == c.Name && id.Canonical()
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	return id, err == nil && n > 0 && text[0] != '+'
@@ -168,6 +184,23 @@ func ParseChatID(text string) (id ChatID, ok bool) {
 		return ChatID{Channel: c.Name}, false
 	}
 	return id, true
+}
+
+// forms are the parts of ids as their services write them: chats, threads and messages.
+var forms = map[string][3]*regexp.Regexp{
+	Telegram: {regexp.MustCompile(`^-?[1-9][0-9]{0,18}(\.[1-9][0-9]{0,18})?$`), regexp.MustCompile(`^[1-9][0-9]{0,9}$`),
+		regexp.MustCompile(`^([1-9][0-9]{0,9}|h[0-9a-f]{24})$`)},
+	Slack: {regexp.MustCompile(`^[a-z][a-z0-9]{0,20}$`), stampForm, stampForm},
+}
+
+var stampForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,11})\.[0-9]{6}$`)
+
+// Canonical reports whether the id has the one form in which the channel writes it. Another form that the service would
+// take for the same place, such as a number with a leading zero, is a second name for it, under which neither guards nor
+// sessions know the place. It is true for Discord.
+func (id ChatID) Canonical() bool {
+	form, known := forms[id.Channel]
+	return !known || form[0].MatchString(id.Chat) && (id.Thread == "" || form[1].MatchString(id.Thread)) && (id.Message == "" || form[2].MatchString(id.Message))
 }
 
 // ChannelOf returns the channel that an id of a place, thread or message belongs to.

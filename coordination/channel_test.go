@@ -77,6 +77,41 @@ func TestMadeUpIdsReachNothingElse(t *testing.T) {
 	}
 }
 
+// A second way to write an id is refused: it would be another place to guards and sessions.
+func TestOtherFormsOfIdsAreRefused(t *testing.T) {
+	t.Parallel()
+	telegram, _ := coordination.ChannelNamed("telegram")
+	slack, _ := coordination.ChannelNamed("slack")
+	for _, id := range []string{"telegram:-0", "telegram:0", "telegram:007", "telegram:-0100", "telegram:+5", "telegram:1.0", "telegram:1.02", "telegram:1.-2",
+		"telegram:-1:topic:07", "telegram:-1:topic:-7", "telegram:-1:topic:0", "telegram:9999999999999999999999", "telegram:x", "telegram:-1x"} {
+		if telegram.IsPlaceID(id) {
+			t.Errorf("%q is taken for a place", id)
+		}
+	}
+	for _, id := range []string{"slack:0123", "slack:c1-2", "slack:c1:thread:1700000000.1", "slack:c1:thread:01700000000.000100", "slack:c1:thread:x", "slack:C1", "slack:-1"} {
+		if slack.IsPlaceID(id) {
+			t.Errorf("%q is taken for a place", id)
+		}
+	}
+	for _, id := range []string{"telegram:-1:007", "telegram:-1:0", "telegram:-1:-5", "telegram:-1:h12", "telegram:-1:x"} {
+		if telegram.IsMessageIn(id, "telegram:-1") {
+			t.Errorf("%q is taken for a message", id)
+		}
+	}
+	if slack.IsMessageIn("slack:c1:5", "slack:c1") || slack.IsMessageIn("slack:c1:01700000000.000100", "slack:c1") {
+		t.Error("another form of a timestamp is taken for a message")
+	}
+	for _, id := range []string{"telegram:-1001234567890", "telegram:7000001009.7000002018", "telegram:-100:topic:7"} {
+		if !telegram.IsPlaceID(id) {
+			t.Errorf("%q is refused", id)
+		}
+	}
+	if !slack.IsPlaceID("slack:c0123456789") || !slack.IsPlaceID("slack:c1:thread:1700000000.000100") || !slack.IsMessageIn("slack:c1:1700000000.000100", "slack:c1") ||
+		!telegram.IsMessageIn("telegram:-1:h0123456789abcdef01234567", "telegram:-1") {
+		t.Error("an id in the channel's own form is refused")
+	}
+}
+
 // Keys of sessions and places of channels lead to each other, as OpenClaw writes the keys.
 func TestKeysOfPlaces(t *testing.T) {
 	t.Parallel()
@@ -136,5 +171,13 @@ func TestCharactersAreCountedAsTheChannelDoes(t *testing.T) {
 	telegram, _ := coordination.ChannelNamed("telegram")
 	if a, b := discord.Length("가😀"), telegram.Length("가😀"); a != 2 || b != 3 {
 		t.Errorf("Discord counts %d and Telegram %d, want 2 and 3", a, b)
+	}
+	for limit, want := range map[int]string{0: "", 1: "가", 2: "가", 3: "가😀", 4: "가😀", 5: "가😀😀", 9: "가😀😀"} {
+		if got := telegram.Head("가😀😀", limit); got != want {
+			t.Errorf("%d characters of Telegram are %q, want %q", limit, got, want)
+		}
+	}
+	if got := discord.Head("가😀😀", 2); got != "가😀" {
+		t.Errorf("2 characters of Discord are %q", got)
 	}
 }

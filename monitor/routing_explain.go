@@ -82,6 +82,8 @@ func dropSentence(reason route.Reason) string {
 		return "It was written by a bot or webhook that only reports."
 	case route.DiscordNotice:
 		return "It is a system message of Discord, about a join, a pin or a thread."
+	case route.Interaction:
+		return "It is a command or the answer to a form: it was carried out, and no agent is told."
 	case route.Continuation:
 		return "It continues a text that an agent posted as several messages; the decision was made for the first one."
 	case route.NoBot:

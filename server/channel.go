@@ -62,7 +62,18 @@ func (p *Program) newChannelSide(ctx context.Context, name string) (*channelSide
 		OnInteraction: func(i channel.Interaction) { c.commands.Handle(c.context(), i) },
 		OnStatus:      c.receiveStatus, Commands: command.Commands(inForce().Language()), Marks: marks, Log: c.logger,
 		UserAgent: "openclawd/" + buildinfo.Read().Version, Now: p.opts.Now,
+		Posted: func(id string) bool { return p.isPosted(c.context(), id) },
 	}, err
+}
+
+// isPosted reports whether the log records how a message of one of our bots was posted; false if it cannot be read.
+func (p *Program) isPosted(ctx context.Context, id string) (is bool) {
+	err := p.log.View(ctx, func(tx *sql.Tx) error {
+		posts, err := routing.Posts(ctx, tx, routing.PostQuery{MessageID: id, Limit: 1})
+		is = len(posts) > 0
+		return err
+	})
+	return err == nil && is
 }
 
 // channelMarks returns the last processed message of each place of a channel.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -36,9 +37,14 @@ type app struct {
 	behind []missed      // not read yet
 	fails  int           // consecutive failures
 	later  channel.Timer // nil: never postponed
+	asks   int           // how many users may still be requested for the present message
 
 	seat   seat
+	posts  *posts
 	status *channel.BotStatus
+
+	toldAt atomic.Int64 // of events by HTTP: when Slack has told the last one, ms since 1970
+	stale  atomic.Bool  // likewise: Slack may have given up some; they are read before the next event
 
 	mu     sync.Mutex
 	auth   authShape
@@ -62,7 +68,7 @@ const (
 func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *app {
 	a := &app{apps: all, own: own, log: all.o.Log.With("channel", coordination.Slack, "account", own.ID), done: make(chan struct{}),
 		queue: make(chan incoming, maxQueue), asked: make(chan struct{}), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
-		seat: seat{member: map[string]bool{}}}
+		seat: seat{member: map[string]bool{}}, posts: newPosts()}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.status = channel.NewBotStatus(&all.o, own, all.refresh, all.Registry)
 	o := all.o
@@ -145,12 +151,10 @@ func dated(date string) int64 {
 }
 
 // connect opens a socket and returns when it has ended, with an error if there was none. An app whose events come by
-// HTTP has none, and is connected until it ends.
+// HTTP has none: see listen.
 func (a *app) connect() error {
 	if a.own.Webhook.Path != "" {
-		a.opened()
-		<-a.ctx.Done()
-		return nil
+		return a.listen()
 	}
 	drain(a.ended)
 	if err := a.wire.open(a.ctx); err != nil {

@@ -57,6 +57,7 @@ func TestWhatWasMissedIsReadOnceAndFirst(t *testing.T) {
 	close(gate)
 	m.untilTold("ruda", "created in a new thread (missed)")
 	m.untilTold("ruda", "created in a known thread (missed)")
+	m.untilTold("ruda", "created in an unknown thread (missed)")
 	m.untilTold("ruda", "created missed in "+quiet.ID+" (missed)")
 	m.untilTold("ruda", "created missed in "+direct.ID+" (missed)")
 	m.post(m.channel.ID, "after")
@@ -74,10 +75,10 @@ func TestWhatWasMissedIsReadOnceAndFirst(t *testing.T) {
 	if slices.Contains(all, "created missed in "+hidden.ID+" (missed)") || slices.Contains(all, "created long ago (missed)") {
 		t.Error("ruda was told what it does not see, or what was there before it began")
 	}
-	if n := len(all); n != 3+250+3+2+1 {
-		t.Errorf("ruda was told %d facts, want %d, each once", n, 3+250+3+2+1)
+	if n := len(all); n != 3+250+4+2+1 {
+		t.Errorf("ruda was told %d facts, want %d, each once", n, 3+250+4+2+1)
 	}
-	if s := m.status("ruda"); s.Connections != 2 || s.Unread != 0 || s.Fetched != 250+3+2 {
+	if s := m.status("ruda"); s.Connections != 2 || s.Unread != 0 || s.Fetched != 250+4+2 {
 		t.Errorf("the status is %+v", s)
 	}
 	if slices.ContainsFunc(m.told("eden"), func(s string) bool { return strings.HasSuffix(s, "(missed)") }) {
@@ -303,5 +304,29 @@ func TestEndingDoesNotWaitForSlack(t *testing.T) {
 			t.Fatal("Run waits for Slack")
 		}
 		close(held)
+	}
+}
+
+// A message from before the last one that was read gets its first replies while the app is away. The conversation's
+// messages and the replies are told in the order in which they were written, so that a kill in between loses none.
+func TestFirstRepliesToOlderMessagesAreNotMissed(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	old := m.post(m.channel.ID, "old root")
+	m.start()
+	m.post(m.channel.ID, "before")
+	m.untilTold("ruda", "created before")
+	gate := make(chan struct{})
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: "apps.connections.open", App: m.ruda.ID}, Effect: slacktest.Hold(gate)})
+	m.ruda.Drop()
+	must(t)(m.bora.Reply(m.channel.ID, old.TS, "first reply"))
+	m.post(m.channel.ID, "between")
+	must(t)(m.bora.Reply(m.channel.ID, old.TS, "second reply"))
+	m.post(m.channel.ID, "at last")
+	close(gate)
+	m.untilTold("ruda", "created at last (missed)")
+	want := []string{"created before", "created first reply (missed)", "created between (missed)", "created second reply (missed)", "created at last (missed)"}
+	if diff := cmp.Diff(want, m.told("ruda")); diff != "" {
+		t.Errorf("ruda was told (-want +got):\n%s", diff)
 	}
 }

@@ -55,8 +55,14 @@ func failed(ctx context.Context, deed, account, place string, a answer, err erro
 	return e
 }
 
+// wrongKind explains a token that Slack knows but does not take.
+const wrongKind = "the token is of another kind: botToken begins with xoxb-, appToken with xapp-"
+
 func (s *said) describe() string {
 	text := s.Error
+	if s.Error == codeTokenType {
+		text += ": " + wrongKind
+	}
 	if s.Needed != "" {
 		text += ", needed: " + s.Needed
 	}
@@ -75,10 +81,12 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, time.Hour)
 }
 
+const codeTokenType = "not_allowed_token_type"
+
 // statuses are the HTTP statuses with the meaning of Slack's words. All others mean that the request was refused.
 var statuses = map[string]int{
 	"not_authed": http.StatusUnauthorized, "invalid_auth": http.StatusUnauthorized, "account_inactive": http.StatusUnauthorized,
-	"token_revoked": http.StatusUnauthorized, "token_expired": http.StatusUnauthorized, "not_allowed_token_type": http.StatusUnauthorized,
+	"token_revoked": http.StatusUnauthorized, "token_expired": http.StatusUnauthorized, codeTokenType: http.StatusUnauthorized,
 
 	"missing_scope": http.StatusForbidden, "no_permission": http.StatusForbidden, "not_in_channel": http.StatusForbidden,
 	"is_archived": http.StatusForbidden, "restricted_action": http.StatusForbidden, "restricted_action_read_only_channel": http.StatusForbidden,

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -87,6 +85,18 @@ func (b *Apps) find(ctx context.Context, deed string, l *channel.Lookup, means f
 	if err != nil {
 		return m, in, false, err
 	}
+	thread, err := own.threadOf(ctx, deed, l.ChannelID, in, l.ReplyTo)
+	if err != nil {
+		return m, in, false, err
+	}
+	if thread != in.thread { // a post in a direct conversation is in the thread of what it answers, or, if that was deleted, in none
+		replies, err := own.all(ctx, deed, l, place{chat: in.chat, thread: thread})
+		if err != nil {
+			return m, in, false, err
+		}
+		all = append(all, replies...)
+		sortByTime(all)
+	}
 	for i := range all {
 		candidate := &all[i]
 		candidate.Channel = in.chat
@@ -109,12 +119,10 @@ func (b *Apps) find(ctx context.Context, deed string, l *channel.Lookup, means f
 
 // all are the messages in a place since a time, oldest first. It is an error if there are more than it reads.
 func (a *app) all(ctx context.Context, deed string, l *channel.Lookup, in place) (all []messageShape, err error) {
-	method := "conversations.history"
-	args := url.Values{"channel": {in.chat}, "oldest": {stampOf(max(l.Since-clockSkew, 1) * 1000)}, "inclusive": {"true"},
-		"include_all_metadata": {"true"}, "limit": {strconv.Itoa(missedPage)}}
-	if in.thread != "" {
-		method = "conversations.replies"
-		args.Set("ts", in.thread)
+	method, args := reading(in)
+	for name, value := range map[string]string{"oldest": stampOf(max(l.Since-clockSkew, 1) * 1000), "inclusive": "true",
+		"include_all_metadata": "true", "limit": strconv.Itoa(missedPage)} {
+		args.Set(name, value)
 	}
 	for range maxFoundPages {
 		got, refused := a.ask(ctx, deed, l.ChannelID, method, args)
@@ -127,7 +135,7 @@ func (a *app) all(ctx context.Context, deed string, l *channel.Lookup, in place)
 		}
 		all = append(all, page.Messages...)
 		if page.Next.Cursor == "" {
-			slices.SortFunc(all, func(x, y messageShape) int { return strings.Compare(x.TS, y.TS) })
+			sortByTime(all)
 			return all, nil
 		}
 		args.Set("cursor", page.Next.Cursor)

@@ -3,8 +3,11 @@ package slack
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
+	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
 // fold delivers what Slack tells, in order.
@@ -18,9 +21,10 @@ func (a *app) fold() {
 	for {
 		select {
 		case in := <-a.queue:
-			if in.connected {
+			if a.stale.Swap(false) || in.connected {
 				a.arrive()
-			} else if a.event(in.envelope) && a.ctx.Err() == nil {
+			}
+			if !in.connected && a.event(in.envelope) && a.ctx.Err() == nil {
 				in.ack()
 			}
 		case <-a.again:
@@ -51,6 +55,10 @@ func (a *app) event(e envelope) bool {
 	case "member_joined_channel", "member_left_channel":
 		if m, ok := shape[memberShape](a, kind.Type, outer.Event); ok && m.User == a.current().UserID {
 			a.seat.set(m.Channel, kind.Type == "member_joined_channel")
+		}
+	case "channel_left", "group_left":
+		if m, ok := shape[memberShape](a, kind.Type, outer.Event); ok {
+			a.seat.set(m.Channel, false)
 		}
 	}
 	return true
@@ -88,9 +96,27 @@ func (a *app) created(m *messageShape, late bool) bool {
 		return false
 	}
 	a.seat.set(m.Channel, true)
-	f := a.facts(m)
-	if !a.asForm(&f, m) && !a.deliver(channel.Inbound{Kind: channel.Created, Missed: late, Message: f}) {
+	f, sure := a.facts(m)
+	if !sure {
 		return false
+	}
+	if f.Author.Account != "" {
+		nonce, known := a.nonceOf(m, f.Author.Account)
+		if !known {
+			return false
+		}
+		f.Nonce = nonce
+	}
+	q, first, answer := a.apps.forms.take(&f, m, a.apps.o.Now())
+	f.Interaction = answer
+	if !a.deliver(channel.Inbound{Kind: channel.Created, Missed: late, Message: f}) {
+		if first {
+			a.apps.forms.restore(q, &f, m)
+		}
+		return false
+	}
+	if first {
+		a.answers(q, &f)
 	}
 	a.memory.recordDelivered(once)
 	a.memory.recordMessage(in.id(), stamp(m.TS))
@@ -106,7 +132,7 @@ func (a *app) edited(m *messageShape) bool {
 	if now.Edited == nil || !now.written() || m.Previous != nil && m.Previous.Text == now.Text {
 		return true
 	}
-	now.Channel = m.Channel
+	now.Channel, now.ChannelType = m.Channel, m.ChannelType
 	once := fact{message: place{chat: m.Channel}.messageID(now.TS), edited: stamp(now.Edited.TS)}
 	if a.memory.seen[once] {
 		return true
@@ -114,8 +140,8 @@ func (a *app) edited(m *messageShape) bool {
 	if a.isPostponed(m.Channel) {
 		return false
 	}
-	f := a.facts(now)
-	if !a.deliver(channel.Inbound{Kind: channel.Edited, Message: f}) {
+	f, sure := a.facts(now)
+	if !sure || !a.deliver(channel.Inbound{Kind: channel.Edited, Message: f}) {
 		return false
 	}
 	a.memory.recordDelivered(once)
@@ -132,8 +158,7 @@ func (a *app) deleted(m *messageShape) bool {
 		return true
 	}
 	f := channel.Message{ID: once.message, At: at(m.DeletedTS)}
-	a.locate(&f, in)
-	if !a.deliver(channel.Inbound{Kind: channel.Deleted, Message: f}) {
+	if !a.locate(&f, in, m.ChannelType) || !a.deliver(channel.Inbound{Kind: channel.Deleted, Message: f}) {
 		return false
 	}
 	a.memory.recordDelivered(once)
@@ -153,10 +178,14 @@ func (a *app) deliver(in channel.Inbound) bool {
 	return true
 }
 
-// facts converts a message.
-func (a *app) facts(m *messageShape) channel.Message {
+// facts converts a message; false if it is not known for now where that is.
+func (a *app) facts(m *messageShape) (f channel.Message, sure bool) {
+	a.asks = maxAsked
 	in := place{chat: m.Channel, thread: m.inThread()}
-	f := channel.Message{ID: in.messageID(m.TS), Content: content(m.Text, a.channelName), MentionEveryone: mentionsAll(m.Text), At: at(m.TS)}
+	f = channel.Message{ID: in.messageID(m.TS), Content: content(m.Text, a.channelName), MentionEveryone: mentionsAll(m.Text), At: at(m.TS)}
+	if strings.TrimSpace(f.Content) == "" && len(m.Files) == 0 {
+		f.Content = a.shown(m)
+	}
 	f.Author = a.author(m)
 	for _, id := range mentioned(m.Text) {
 		f.Mentions = append(f.Mentions, a.user(id))
@@ -167,11 +196,25 @@ func (a *app) facts(m *messageShape) channel.Message {
 	if m.Edited != nil {
 		f.EditedAt = at(m.Edited.TS)
 	}
-	a.locate(&f, in)
+	sure = a.locate(&f, in, m.ChannelType)
 	if f.ParentID == "" && in.thread != "" { // a direct conversation
 		f.ReplyTo, f.ReplyAuthor = in.messageID(in.thread), m.ParentUser
 	}
-	return f
+	return f, sure
+}
+
+// shown says what a message without text and files has.
+func (a *app) shown(m *messageShape) string {
+	var all []string
+	for i := range m.Attachments {
+		if text := firstOf(m.Attachments[i].Text, m.Attachments[i].Fallback, m.Attachments[i].Title); text != "" {
+			all = append(all, content(text, a.channelName))
+		}
+	}
+	if len(all) == 0 {
+		return "[a message that openclawd cannot show]"
+	}
+	return strings.Join(all, "\n")
 }
 
 func (a *app) author(m *messageShape) channel.Author {
@@ -190,35 +233,54 @@ func (a *app) author(m *messageShape) channel.Author {
 	return author
 }
 
-// user is what is known of a user. Slack tells ids only, so an unknown one is requested.
+// Bounds of the requests for users.
+const (
+	maxAsked  = 10               // of one message
+	userAgain = 10 * time.Minute // after a failure
+)
+
+// user is what is known of a user. Slack tells ids only, so an unknown one is requested, if that has not failed lately.
 func (a *app) user(id string) channel.User {
 	u, known := a.apps.directory.user(id)
-	if !known {
-		if got, refused := a.ask(a.ctx, "request a user", "", "users.info", url.Values{"user": {id}}); refused == nil {
-			if said, ok := shape[struct {
-				User userShape `json:"user"`
-			}](a, "user", got.body); ok {
-				u = said.User
-				a.apps.directory.addUser(u)
-			}
-		}
+	if !known && a.asks > 0 && a.apps.directory.mayAsk("user "+id+" "+a.own.ID, a.apps.o.Now(), userAgain) {
+		a.asks--
+		u = a.requestUser(id)
 	}
 	return channel.User{ID: id, Name: firstOf(a.apps.Registry().Name(id), u.name()), Bot: u.IsBot}
 }
 
-// locate says where a message is. A thread in a direct conversation is not a place of its own: an agent's session there
-// is the person's.
-func (a *app) locate(f *channel.Message, in place) {
-	p := a.conversation(in.chat)
-	f.ChannelID, f.GuildID = p.ID, p.GuildID
+func (a *app) requestUser(id string) (u userShape) {
+	got, refused := a.ask(a.ctx, "request a user", "", "users.info", url.Values{"user": {id}})
+	if refused != nil {
+		if refused.Class == collaborate.ClassRateLimited {
+			a.asks = 0
+		}
+		return u
+	}
+	said, ok := shape[struct {
+		User userShape `json:"user"`
+	}](a, "user", got.body)
+	if ok && said.User.ID == id {
+		a.apps.directory.addUser(said.User)
+		return said.User
+	}
+	return u
+}
+
+// locate says where a message is, in a conversation of a kind; false if that is not known for now. A thread in a direct
+// conversation is not a place of its own: an agent's session there is the person's.
+func (a *app) locate(f *channel.Message, in place, kind string) bool {
+	p, group, sure := a.conversation(in.chat, kind)
+	f.ChannelID, f.GuildID, f.Group = p.ID, p.GuildID, group
 	switch {
-	case in.thread == "":
 	case p.GuildID == "":
 		a.apps.directory.addRoot(f.ID, in.thread)
+	case in.thread == "":
 	default:
-		thread := a.apps.directory.addThread(in, "")
+		thread := a.apps.directory.addThread(in, &p, "")
 		f.ChannelID, f.ParentID, f.ThreadName = thread.ID, p.ID, thread.Name
 	}
+	return sure
 }
 
 func (a *app) channelName(chat string) string { return a.apps.ChannelName(place{chat: chat}.id()) }

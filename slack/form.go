@@ -9,14 +9,18 @@ import (
 	"github.com/pronto-lab/openclawd/channel"
 )
 
-// formTime is how long a reply to a form is waited for: as long as its interaction can be answered.
-const formTime = 30 * time.Minute
+const (
+	formTime    = 30 * time.Minute // how long a reply to a form is waited for: as long as its interaction can be answered
+	maxAnswered = 1000             // replies that are remembered, for the other apps that are told of them
+)
 
 // forms are the questions that people have not answered yet, one per conversation and person. They are forgotten when the
 // program ends.
 type forms struct {
-	mu   sync.Mutex
-	open map[string]question // by conversation and user
+	mu       sync.Mutex
+	open     map[string]question // by conversation and user
+	answered map[string]bool     // ids of messages that were answers
+	order    []string            // of answered, oldest first
 }
 
 type question struct {
@@ -26,7 +30,7 @@ type question struct {
 	until  time.Time
 }
 
-func newForms() *forms { return &forms{open: map[string]question{}} }
+func newForms() *forms { return &forms{open: map[string]question{}, answered: map[string]bool{}} }
 
 // askFor asks for a form's text in a message: Slack's own forms need an answer within three seconds of the press.
 func (b *Apps) askFor(ctx context.Context, i channel.Interaction, f *channel.Form) error {
@@ -44,7 +48,7 @@ func (b *Apps) askFor(ctx context.Context, i channel.Interaction, f *channel.For
 	if err != nil {
 		return err
 	}
-	m, err := own.post(ctx, deed, i.ChannelID, in, args)
+	m, err := own.post(ctx, deed, i.ChannelID, in, args, "")
 	if err != nil {
 		return err
 	}
@@ -57,22 +61,52 @@ func (b *Apps) askFor(ctx context.Context, i channel.Interaction, f *channel.For
 	return nil
 }
 
-// asForm hands a message on as the answer to a form, if it is one.
-func (a *app) asForm(f *channel.Message, m *messageShape) bool {
-	b, key := a.apps, m.Channel+" "+m.User
-	b.forms.mu.Lock()
-	q, is := b.forms.open[key]
-	is = is && q.of.AccountID == a.own.ID && strings.TrimSpace(f.Content) != "" && b.o.Now().Before(q.until) && (m.inThread() == q.thread || f.GuildID == "")
-	if is {
-		delete(b.forms.open, key)
+// take returns the question that a message answers, to the first app that is told of the message. is says whether it is
+// an answer, for every app.
+func (f *forms) take(fact *channel.Message, m *messageShape, now time.Time) (q question, first, is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.answered[fact.ID] {
+		return question{}, false, true
 	}
-	b.forms.mu.Unlock()
-	if !is {
-		return false
+	key := m.Channel + " " + m.User
+	q, open := f.open[key]
+	if !open || strings.TrimSpace(fact.Content) == "" || !now.Before(q.until) || m.inThread() != q.thread && fact.GuildID != "" {
+		return question{}, false, false
 	}
+	delete(f.open, key)
+	if len(f.order) >= maxAnswered {
+		delete(f.answered, f.order[0])
+		f.order = f.order[1:]
+	}
+	f.answered[fact.ID] = true
+	f.order = append(f.order, fact.ID)
+	return q, true, true
+}
+
+// restore takes back that a message has answered a question: it was not stored.
+func (f *forms) restore(q question, fact *channel.Message, m *messageShape) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.answered, fact.ID)
+	put(f.open, m.Channel+" "+m.User, q)
+}
+
+// answers hands a message on as the answer to a question, from the app that has asked it.
+func (a *app) answers(q question, f *channel.Message) {
 	i := q.of
 	i.ID, i.Kind, i.Name, i.At = "form "+f.ID, channel.KindForm, q.form.ID, f.At
 	i.Values = map[string]string{q.form.Field: f.Content}
-	a.begin(i)
-	return true
+	own := a.apps.app(i.AccountID)
+	if own == nil {
+		own = a
+	}
+	kind := ""
+	switch {
+	case i.GuildID == "":
+		kind = kindDirect
+	case i.Group:
+		kind = kindGroup
+	}
+	own.begin(i, kind)
 }

@@ -29,7 +29,7 @@ func guildID(team string) string { return place{chat: team}.id() }
 // parsePlace reads the id of a conversation or thread.
 func parsePlace(id string) (p place, ok bool) {
 	c, ok := coordination.ParseChatID(id)
-	if !ok || c.Channel != coordination.Slack || c.Message != "" || c.Thread != "" && stamp(c.Thread) == 0 {
+	if !ok || c.Channel != coordination.Slack || !c.Canonical() || c.Message != "" || c.Thread != "" && stamp(c.Thread) == 0 {
 		return place{}, false
 	}
 	return place{chat: strings.ToUpper(c.Chat), thread: c.Thread}, true
@@ -38,7 +38,7 @@ func parsePlace(id string) (p place, ok bool) {
 // parseMessage reads the id of a message.
 func parseMessage(id string) (p place, ts string, ok bool) {
 	c, ok := coordination.ParseChatID(id)
-	if !ok || c.Channel != coordination.Slack || stamp(c.Message) == 0 {
+	if !ok || c.Channel != coordination.Slack || !c.Canonical() || stamp(c.Message) == 0 {
 		return place{}, "", false
 	}
 	return place{chat: strings.ToUpper(c.Chat)}, c.Message, true

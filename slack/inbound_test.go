@@ -16,7 +16,17 @@ import (
 // write posts as an app, without the Apps under test.
 func (m *team) write(a *slacktest.App, channelID, text string) {
 	m.t.Helper()
-	r, err := http.NewRequestWithContext(m.ctx, http.MethodPost, m.URL()+"chat.postMessage", strings.NewReader(url.Values{"channel": {channelID}, "text": {text}}.Encode()))
+	m.request(a, posting, map[string]string{"channel": channelID, "text": text})
+}
+
+// request calls a method as an app, without the Apps under test.
+func (m *team) request(a *slacktest.App, method string, args map[string]string) {
+	m.t.Helper()
+	form := url.Values{}
+	for name, value := range args {
+		form.Set(name, value)
+	}
+	r, err := http.NewRequestWithContext(m.ctx, http.MethodPost, m.URL()+method, strings.NewReader(form.Encode()))
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -19,46 +19,60 @@ const ownCommand = "openclaw"
 // interacted takes a use of a button or command.
 func (a *app) interacted(e envelope) {
 	var i channel.Interaction
+	var name string
 	var ok bool
 	switch e.Type {
 	case typeInteractive:
-		i, ok = a.pressed(e)
+		i, name, ok = a.pressed(e)
 	case typeSlash:
-		i, ok = a.commanded(e)
+		i, name, ok = a.commanded(e)
 	}
 	if ok {
-		a.begin(i)
+		a.begin(i, kindOf(name))
 	}
 }
 
-func (a *app) pressed(e envelope) (i channel.Interaction, ok bool) {
+// kindOf is the kind of a conversation by the name that interactions have for it.
+func kindOf(name string) string {
+	switch {
+	case name == "directmessage":
+		return kindDirect
+	case strings.HasPrefix(name, "mpdm-"):
+		return kindGroup
+	}
+	return ""
+}
+
+// pressed returns a use of a button, and the name of its conversation.
+func (a *app) pressed(e envelope) (i channel.Interaction, name string, ok bool) {
 	s, ok := shape[interactionShape](a, "interaction", e.Payload)
 	if !ok || s.Type != "block_actions" || len(s.Actions) == 0 || s.Message.TS == "" {
-		return i, false
+		return i, "", false
 	}
 	in := place{chat: s.Channel.ID, thread: s.Message.inThread()}
 	i = a.interaction(in, s.Trigger, s.AppID, s.URL)
 	i.Kind, i.Name, i.MessageID, i.Text = channel.KindButton, s.Actions[0].ID, in.messageID(s.Message.TS), content(s.Message.Text, a.channelName)
 	i.User, i.At = channel.User{ID: s.User.ID, Name: s.User.name()}, at(s.Actions[0].TS)
-	return i, s.Trigger != ""
+	return i, s.Channel.Name, s.Trigger != ""
 }
 
-func (a *app) commanded(e envelope) (i channel.Interaction, ok bool) {
+// commanded returns a use of a command, and the name of its conversation.
+func (a *app) commanded(e envelope) (i channel.Interaction, name string, ok bool) {
 	s, ok := shape[commandShape](a, "command", e.Payload)
 	if !ok {
-		return i, false
+		return i, "", false
 	}
 	i = a.interaction(place{chat: s.Channel}, s.Trigger, s.AppID, s.URL)
 	i.Kind, i.Name = channel.KindCommand, strings.ToLower(strings.TrimPrefix(s.Command, "/"))
 	if i.Name == ownCommand {
-		name, rest, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
-		i.Name, s.Text = strings.ToLower(name), strings.TrimSpace(rest)
+		word, rest, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
+		i.Name, s.Text = strings.ToLower(word), strings.TrimSpace(rest)
 	}
 	if s.Text != "" {
 		i.Values = map[string]string{"text": s.Text}
 	}
 	i.User, i.At = channel.User{ID: s.UserID, Name: s.UserName}, a.apps.o.Now().UnixMilli()
-	return i, s.Trigger != ""
+	return i, s.Named, s.Trigger != ""
 }
 
 // interaction is a use in a place. The trigger is the same however often Slack tells it.
@@ -66,15 +80,15 @@ func (a *app) interaction(in place, trigger, appID, address string) channel.Inte
 	return channel.Interaction{ID: trigger, ApplicationID: appID, Token: config.Secret(address), AccountID: a.own.ID, ChannelID: in.id()}
 }
 
-// begin hands an interaction to Options.OnInteraction, on its own goroutine.
-func (a *app) begin(i channel.Interaction) {
+// begin hands an interaction in a conversation of a kind to Options.OnInteraction, on its own goroutine.
+func (a *app) begin(i channel.Interaction, kind string) {
 	t := a.apps.asked.Begin(i.ID)
 	if t == channel.TurnNone {
 		return
 	}
 	go func() {
 		defer a.apps.asked.End(t)
-		a.place(&i)
+		a.place(&i, kind)
 		if t == channel.TurnTold {
 			a.apps.o.OnInteraction(i)
 			return
@@ -87,10 +101,10 @@ func (a *app) begin(i channel.Interaction) {
 }
 
 // place says where an interaction is, and whose.
-func (a *app) place(i *channel.Interaction) {
+func (a *app) place(i *channel.Interaction, kind string) {
 	in, _ := parsePlace(i.ChannelID)
-	p := a.conversation(in.chat)
-	i.GuildID = p.GuildID
+	p, group, _ := a.conversation(in.chat, kind)
+	i.GuildID, i.Group = p.GuildID, group
 	switch {
 	case in.thread == "":
 	case p.GuildID == "":
@@ -98,9 +112,6 @@ func (a *app) place(i *channel.Interaction) {
 	default:
 		i.ParentID = p.ID
 	}
-	a.apps.directory.mu.RLock()
-	i.Group = a.apps.directory.groups[p.ID]
-	a.apps.directory.mu.RUnlock()
 	if who, known := a.apps.Registry().Account(a.own.ID); known {
 		i.AgentID = who.AgentID
 	}
@@ -111,6 +122,7 @@ type answerShape struct {
 	Text     string `json:"text"`
 	Type     string `json:"response_type"`
 	Replace  bool   `json:"replace_original"`
+	Parse    string `json:"parse"`
 	ThreadTS string `json:"thread_ts,omitempty"`
 }
 
@@ -150,7 +162,7 @@ func (b *Apps) respond(ctx context.Context, deed string, i channel.Interaction, 
 	if own == nil {
 		return channel.NoBot(b.Name(), deed, i.AccountID, i.ChannelID)
 	}
-	body := answerShape{Text: b.render(a.Text, nil), Type: "in_channel", Replace: a.Update}
+	body := answerShape{Text: b.render(a.Text, nil), Type: "in_channel", Replace: a.Update, Parse: "none"}
 	if a.Private {
 		body.Type = "ephemeral"
 	}

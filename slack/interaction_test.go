@@ -142,9 +142,16 @@ func TestFormsAreAskedInAThread(t *testing.T) {
 		t.Errorf("the button's message is %+v, want it replaced", got)
 	}
 	must(t)(m.bora.Reply(m.channel.ID, question.ThreadTS, "and more"))
-	m.untilTold("ruda", "created and more")
-	if slices.Contains(m.told("ruda"), "created too early") {
-		t.Error("the answer is also a message")
+	for _, id := range []string{"ruda", "eden"} { // eden is told of the answer, too
+		if !m.untilTold(id, "created too early").Message.Interaction {
+			t.Errorf("%s was told of the answer as a message", id)
+		}
+		if m.untilTold(id, "created and more").Message.Interaction {
+			t.Errorf("%s was told of a message as an answer", id)
+		}
+	}
+	if n := len(m.seen()); n != 2 {
+		t.Errorf("there are %d interactions, want the press and the answer", n)
 	}
 }
 

@@ -91,7 +91,8 @@ func (w *session) listen(cancel context.CancelFunc, client *socketmode.Client, h
 			if failure == nil {
 				failure = err
 			}
-			hello <- openFailure(failure)
+			_, failure = w.scrubbed(answer{}, openFailure(failure))
+			hello <- failure
 			return
 		}
 	}
@@ -197,7 +198,21 @@ func (w *session) ask(ctx context.Context, r request) (answer, error) {
 			form[name] = values
 		}
 	}))
-	return x.result(err)
+	return w.scrubbed(x.result(err))
+}
+
+// scrubbed is an answer and an error without the tokens: refusals are shown and logged.
+func (w *session) scrubbed(a answer, err error) (answer, error) {
+	for _, token := range []string{w.o.token, w.o.appToken} {
+		if token == "" {
+			continue
+		}
+		a.body = bytes.ReplaceAll(a.body, []byte(token), []byte("***"))
+		if err != nil && strings.Contains(err.Error(), token) {
+			err = errors.New(strings.ReplaceAll(err.Error(), token, "***"))
+		}
+	}
+	return a, err
 }
 
 func (w *session) respond(ctx context.Context, to string, body any) (answer, error) {
@@ -215,7 +230,7 @@ func (w *session) respond(ctx context.Context, to string, body any) (answer, err
 	if err == nil {
 		_ = response.Body.Close()
 	}
-	return x.result(err)
+	return w.scrubbed(x.result(err))
 }
 
 // errAddress replaces errors that show the address of an interaction, which is a secret.

@@ -3,6 +3,8 @@ package slack
 import (
 	"regexp"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
 
 // render returns Markdown in Slack's own markup. notify reports whether a user may be notified; name is a user's name.
@@ -214,7 +216,7 @@ func unmark(mark string, channelName func(id string) string) string {
 	if !named || label == address || strings.TrimPrefix(address, "mailto:") == label || strings.HasSuffix(address, "://"+label) {
 		return strings.TrimPrefix(address, "mailto:")
 	}
-	return "[" + label + "](" + address + ")"
+	return channel.Link(label, address)
 }
 
 const invisible = "\u200b"

@@ -69,10 +69,11 @@ func (m *memory) halve() {
 	}
 }
 
-// missed is a conversation or thread in which messages may be missing.
+// missed is a conversation in which messages may be missing, or a thread of one that is not read itself.
 type missed struct {
-	place place
-	after int64 // microseconds: the last message that was received
+	place   place
+	after   int64            // microseconds: the last message that was received
+	threads map[string]int64 // likewise, of the conversation's threads, by the timestamp of the first message
 }
 
 // gaps are the places to read after a disconnection, those with the newest messages first. In conversations without a
@@ -89,19 +90,30 @@ func (m *memory) gaps(member []string) (all []missed, beyond int) {
 		case !ok:
 		case p.thread == "":
 			known[id] = true
-			all = append(all, missed{p, after})
+			all = append(all, missed{place: p, after: after})
 		case m.newest-after < threadMemory.Microseconds():
-			threads = append(threads, missed{p, after})
+			threads = append(threads, missed{place: p, after: after})
 		}
 	}
 	for _, chat := range member {
 		if p := (place{chat: chat}); !known[p.id()] {
-			all = append(all, missed{p, m.newest})
+			all = append(all, missed{place: p, after: m.newest})
 		}
 	}
 	all, lost := newestOf(all, maxMissedChannels)
 	threads, forgotten := newestOf(threads, maxMissedThreads)
-	return append(all, threads...), lost + forgotten
+	for _, t := range threads {
+		i := slices.IndexFunc(all, func(c missed) bool { return c.place == place{chat: t.place.chat} })
+		if i < 0 {
+			all = append(all, t)
+			continue
+		}
+		if all[i].threads == nil {
+			all[i].threads = map[string]int64{}
+		}
+		all[i].threads[t.place.thread] = t.after
+	}
+	return all, lost + forgotten
 }
 
 // newestOf returns at most so many places, those with the newest messages first, and how many others there are.

@@ -1,7 +1,11 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,6 +22,7 @@ const (
 	maxMissedChannels = 100 // conversations, most recently used first
 	maxMissedThreads  = 50  // likewise
 	maxMissedPages    = 5   // messages per conversation or thread
+	maxOlderPages     = 3   // messages from before, which may have new replies
 	threadMemory      = 7 * 24 * time.Hour
 	missedPage        = 200 // messages per request; Slack recommends no more
 	maxListed         = 10  // pages of conversations
@@ -135,61 +140,111 @@ func (a *app) isPostponed(chat string) bool {
 	return slices.ContainsFunc(a.behind, func(c missed) bool { return c.place.chat == chat })
 }
 
-// read reads one conversation or thread. Of the messages of a conversation it also reads the threads that began or
-// continued since.
+// read reads one conversation or thread, and delivers what it finds in the order in which it was written: then what is
+// missing after a kill in between is newer than all marks.
 func (a *app) read(c missed) *channel.Error {
-	all, refused := a.since(c)
+	all, refused := a.gather(c)
 	if refused != nil {
 		return refused
 	}
 	for i := range all {
 		m := &all[i]
 		m.Channel = c.place.chat
-		if stamp(m.TS) > c.after {
-			a.message(m, true)
-		}
+		delivered := a.message(m, true)
 		if a.ctx.Err() != nil {
 			return nil
 		}
-	}
-	if c.place.thread != "" {
-		return nil
-	}
-	for i := range all {
-		thread := missed{place: place{chat: c.place.chat, thread: all[i].TS}}
-		if thread.after = max(c.after, a.memory.marks[thread.place.id()]); stamp(all[i].LatestReply) > thread.after {
-			if refused := a.read(thread); refused != nil && refused.Class != collaborate.ClassNotFound {
-				return refused
-			}
+		if !delivered {
+			return unsettled(a.own.ID, c.place.id())
 		}
 	}
 	return nil
 }
 
-// since are the messages after a moment, oldest first. Slack has the newest ones of a conversation on its first page.
-func (a *app) since(c missed) (all []messageShape, refused *channel.Error) {
-	method := "conversations.history"
-	args := url.Values{"channel": {c.place.chat}, "oldest": {stampOf(c.after)}, "limit": {strconv.Itoa(missedPage)}}
+// errUnsettled is the error of a message that cannot be judged yet.
+var errUnsettled = errors.New("it is not known yet how a message was posted")
+
+func unsettled(account, place string) *channel.Error {
+	f := collaborate.Failure{Status: http.StatusServiceUnavailable}
+	return &channel.Error{Deed: "read missed messages", AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Err: errUnsettled}
+}
+
+// gather is what was written in a place after its mark, oldest first. Slack does not list threads: a message from before
+// the mark says when it was last replied to, so those of the last days are looked at too.
+func (a *app) gather(c missed) (all []messageShape, refused *channel.Error) {
 	if c.place.thread != "" {
-		method = "conversations.replies"
-		args.Set("ts", c.place.thread)
+		return a.since(c.place, c.after, c.after)
 	}
+	roots, refused := a.since(c.place, max(c.after-threadMemory.Microseconds(), 0), c.after)
+	if refused != nil {
+		return nil, refused
+	}
+	threads := map[string]int64{}
+	maps.Copy(threads, c.threads)
+	for i := range roots {
+		root := &roots[i]
+		if stamp(root.TS) > c.after {
+			all = append(all, *root)
+		}
+		after := c.after
+		if mark, known := a.memory.marks[place{chat: c.place.chat, thread: root.TS}.id()]; known {
+			after = mark
+		}
+		if stamp(root.LatestReply) > after {
+			threads[root.TS] = after
+		}
+	}
+	for _, root := range slices.Sorted(maps.Keys(threads)) {
+		replies, refused := a.since(place{chat: c.place.chat, thread: root}, threads[root], threads[root])
+		switch {
+		case refused == nil:
+			all = append(all, replies...)
+		case refused.Class != collaborate.ClassNotFound: // its first message was deleted
+			return nil, refused
+		}
+	}
+	sortByTime(all)
+	return all, nil
+}
+
+func sortByTime(all []messageShape) {
+	slices.SortFunc(all, func(x, y messageShape) int { return cmp.Compare(stamp(x.TS), stamp(y.TS)) })
+}
+
+// since are the messages of a conversation after a time, or the replies in a thread, oldest first. Slack has the newest
+// ones of a conversation on its first page. If there are too many, those after mark are counted as unread.
+func (a *app) since(in place, oldest, mark int64) (all []messageShape, refused *channel.Error) {
+	method, args := reading(in)
+	args.Set("oldest", stampOf(oldest))
+	args.Set("limit", strconv.Itoa(missedPage))
+	args.Set("include_all_metadata", "true")
+	older := 0 // pages that end before the mark
 	for pages := 0; ; pages++ {
-		if pages == maxMissedPages {
-			a.unread("too many missed messages in a conversation; skipping the rest", "conversation", c.place.id())
+		if older == maxOlderPages {
 			break
 		}
-		page, refused := a.page("read missed messages", c.place.id(), method, args)
+		if older == 0 && pages == maxMissedPages {
+			a.unread("too many missed messages in a conversation; skipping the rest", "conversation", in.id())
+			break
+		}
+		page, refused := a.page("read missed messages", in.id(), method, args)
 		if refused != nil {
 			return nil, refused
 		}
-		all = append(all, page.Messages...)
+		for i := range page.Messages {
+			if stamp(page.Messages[i].TS) > oldest { // the first message of a thread is always there
+				all = append(all, page.Messages[i])
+			}
+		}
 		if page.Next.Cursor == "" {
 			break
 		}
+		if in.thread == "" && len(page.Messages) > 0 && stamp(page.Messages[len(page.Messages)-1].TS) <= mark {
+			older++
+		}
 		args.Set("cursor", page.Next.Cursor)
 	}
-	slices.SortFunc(all, func(x, y messageShape) int { return strings.Compare(x.TS, y.TS) })
+	sortByTime(all)
 	return all, nil
 }
 
@@ -205,9 +260,7 @@ func (a *app) page(deed, place, method string, args url.Values) (page pageShape,
 			return page, nil
 		}
 		wait := max(refused.Failure.RetryAfter, a.apps.o.Least<<(try-1))
-		again := slices.Contains([]collaborate.Class{collaborate.ClassRateLimited, collaborate.ClassUnavailable, collaborate.ClassTimeout,
-			collaborate.ClassUnsent, collaborate.ClassLost}, refused.Class)
-		if !again || try == missedTries || a.fails > 0 || wait > collaborate.LongestWait || channel.Rest(a.ctx, a.apps.o.AfterFunc, wait) != nil {
+		if !passing(refused.Class) || try == missedTries || a.fails > 0 || wait > collaborate.LongestWait || channel.Rest(a.ctx, a.apps.o.AfterFunc, wait) != nil {
 			return page, refused
 		}
 	}

@@ -21,6 +21,7 @@ type messageShape struct {
 	LatestReply string         `json:"latest_reply"`
 	Edited      *editedShape   `json:"edited"`
 	Files       []fileShape    `json:"files"`
+	Attachments []attachShape  `json:"attachments"`
 	Metadata    *metadataShape `json:"metadata"`
 
 	DeletedTS string        `json:"deleted_ts"`       // of a deletion
@@ -41,6 +42,13 @@ type fileShape struct {
 	Mimetype string `json:"mimetype"`
 	Size     int64  `json:"size"`
 	Private  string `json:"url_private"`
+}
+
+// attachShape is a preview, or what an app shows besides a text.
+type attachShape struct {
+	Fallback string `json:"fallback"`
+	Title    string `json:"title"`
+	Text     string `json:"text"`
 }
 
 type metadataShape struct {
@@ -150,8 +158,9 @@ type blockShape struct {
 }
 
 type textShape struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Verbatim bool   `json:"verbatim,omitempty"` // Slack makes no links and mentions of its own; not of plain text
 }
 
 type elementShape struct {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
@@ -36,6 +37,9 @@ func (s *seat) blind(chat string) bool {
 	in, known := s.member[chat]
 	return known && !in
 }
+
+// askAgain is how long after a failure a conversation or user is requested again.
+const askAgain = time.Minute
 
 // known are the conversations that any app has received in a list.
 func (b *Apps) known() []string {
@@ -96,16 +100,31 @@ func (b *Apps) Resolve(text string) string {
 	})
 }
 
-// conversation is a conversation as a place; an unknown one is requested.
-func (a *app) conversation(chat string) collaborate.Place {
-	if p, known := a.apps.directory.place(place{chat: chat}.id()); known {
-		return p
+// Kinds of conversations, as the channel_type of an event.
+const (
+	kindDirect = "im"
+	kindGroup  = "mpim"
+)
+
+// conversation is a conversation as a place, and whether it is one of several people. An unknown one is requested. If that
+// fails, kind tells what matters most; the failure is no answer, and a later message asks again. sure is false if it
+// fails for now and kind is "".
+func (a *app) conversation(chat, kind string) (p collaborate.Place, group, sure bool) {
+	id := place{chat: chat}.id()
+	if p, known := a.apps.directory.place(id); known {
+		return p, a.apps.directory.isGroup(id), true
 	}
-	c, refused := a.info(a.ctx, "request a conversation", chat)
-	if refused != nil { // the form of an id tells what matters most
-		c = channelShape{ID: chat, IsIM: strings.HasPrefix(chat, "D")}
+	request := a.own.ID + " " + chat
+	if a.apps.directory.mayAsk(request, a.apps.o.Now(), askAgain) {
+		c, refused := a.info(a.ctx, "request a conversation", chat)
+		if refused == nil {
+			return a.apps.directory.addChannel(c, a.team()), c.IsMPIM, true
+		}
+		a.apps.directory.refuse(request, !passing(refused.Class))
 	}
-	return a.apps.directory.addChannel(c, a.team())
+	sure = kind != "" || strings.HasPrefix(chat, "D") || a.apps.directory.isRefused(request)
+	c := channelShape{ID: chat, IsIM: kind == kindDirect || kind == "" && strings.HasPrefix(chat, "D"), IsMPIM: kind == kindGroup}
+	return c.place(a.team()), c.IsMPIM, sure
 }
 
 func (a *app) info(ctx context.Context, deed, chat string) (c channelShape, refused *channel.Error) {
@@ -142,7 +161,7 @@ func (b *Apps) Place(ctx context.Context, account, id string) (p collaborate.Pla
 	}
 	p = b.directory.addChannel(c, own.team())
 	if in.thread != "" {
-		p = b.directory.addThread(in, "")
+		p = b.directory.addThread(in, &p, "")
 	}
 	return p, true, nil
 }

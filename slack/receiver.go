@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 )
 
@@ -22,7 +23,42 @@ const (
 	maxBody    = 1 << 20
 	maxAge     = 5 * time.Minute         // difference between Slack's clock and ours, in both directions
 	answerTime = 2500 * time.Millisecond // Slack waits three seconds
+	lateRetry  = 2                       // from this attempt on, other events may have been given up
 )
+
+// listen connects an app whose events come by HTTP, until Slack cannot be asked any more or the app ends. There is no
+// connection that ends in an outage. But Slack repeats an event for about six minutes: what it has given up came before a
+// silence. So after a silence the app asks for what it was not told, and the first event after one waits for that.
+func (a *app) listen() error {
+	a.toldAt.Store(a.apps.o.Now().UnixMilli())
+	a.opened()
+	for channel.Rest(a.ctx, a.apps.o.AfterFunc, a.quiet()) == nil {
+		if !a.isSilent() {
+			continue
+		}
+		if err := a.check(); err != nil {
+			return err
+		}
+		a.enqueue(incoming{connected: true})
+	}
+	return nil
+}
+
+// quiet is how long Slack says nothing before something may be missing: with the usual options, five minutes.
+func (a *app) quiet() time.Duration { return 3 * a.apps.o.Silence }
+
+func (a *app) isSilent() bool {
+	return a.apps.o.Now().Sub(time.UnixMilli(a.toldAt.Load())) >= a.quiet()
+}
+
+// hears records that Slack has told something.
+func (a *app) hears(h http.Header) {
+	attempt, err := strconv.Atoi(h.Get("X-Slack-Retry-Num"))
+	if a.isSilent() || err == nil && attempt >= lateRetry {
+		a.stale.Store(true)
+	}
+	a.toldAt.Store(a.apps.o.Now().UnixMilli())
+}
 
 // ServeHTTP takes what Slack sends to the request URL of an app: a request without the signature of one of the accounts
 // with that path is refused. An event is answered with 200 only after everything that it tells is stored; otherwise
@@ -96,7 +132,10 @@ func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, outer.Challenge) // Slack asks again
 	case "event_callback":
+		a.hears(r.Header)
 		a.receiveEvent(w, r, body)
+	case "app_rate_limited": // Slack has told no events for a while
+		a.stale.Store(true)
 	}
 }
 

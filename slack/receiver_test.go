@@ -5,8 +5,12 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/slack"
 	"github.com/pronto-lab/openclawd/slack/slacktest"
 )
@@ -37,4 +41,66 @@ func (m *team) send(to, secret string, at time.Time, body string) int {
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode
+}
+
+// byHTTP lets ruda's events come by HTTP, and returns its receiver.
+func (m *team) byHTTP() *httptest.Server {
+	m.t.Helper()
+	own := m.accounts[0]
+	own.AppToken, own.Webhook = "", config.Webhook{Secret: config.Secret(m.ruda.SigningSecret), Path: "/slack/events"}
+	m.accounts[0] = own
+	receiver := httptest.NewServer(m.Apps)
+	m.t.Cleanup(receiver.Close)
+	return receiver
+}
+
+// While Slack cannot reach the program, it gives events up. They are read after a silence.
+func TestWhatAReceiverHasMissedIsRead(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost, func(_ *slacktest.Options, o *channel.Options) { o.Silence = 50 * time.Millisecond })
+	receiver := m.byHTTP()
+	m.start()
+	if err := m.ruda.SetRequestURL(m.ctx, receiver.URL+"/slack/events"); err != nil {
+		t.Fatal(err)
+	}
+	root := m.post(m.channel.ID, "before")
+	m.untilTold("ruda", "created before")
+	receiver.Close()
+	m.post(m.channel.ID, "during the outage")
+	must(t)(m.bora.Reply(m.channel.ID, root.TS, "a reply"))
+	m.untilTold("ruda", "created during the outage (missed)")
+	m.untilTold("ruda", "created a reply (missed)")
+}
+
+// The first event after a silence waits for what was missed before it.
+func TestTheFirstEventAfterASilenceWaits(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	m := newTeam(t, lost, func(s *slacktest.Options, o *channel.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		s.Now = o.Now
+		o.AfterFunc = func(d time.Duration, f func()) channel.Timer {
+			if d > time.Minute { // the app's own look after a silence
+				d = time.Hour
+			}
+			return time.AfterFunc(d, f)
+		}
+	})
+	receiver := m.byHTTP()
+	m.start()
+	address := receiver.URL + "/slack/events"
+	if err := m.ruda.SetRequestURL(m.ctx, address); err != nil {
+		t.Fatal(err)
+	}
+	m.post(m.channel.ID, "before")
+	m.untilTold("ruda", "created before")
+	m.ruda.SetEvents() // Slack tells it nothing
+	m.post(m.channel.ID, "missed")
+	m.ruda.SetEvents(slacktest.AllEvents()...)
+	ahead.Store(int64(6 * time.Minute))
+	m.post(m.channel.ID, "after")
+	m.until("ruda to be told", func() bool { return len(m.told("ruda")) >= 3 })
+	if all := m.told("ruda"); all[1] != "created missed (missed)" || !strings.HasPrefix(all[2], "created after") {
+		t.Errorf("ruda was told %q, want what was missed first", all)
+	}
 }

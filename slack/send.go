@@ -49,25 +49,40 @@ func (b *Apps) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	if err != nil {
 		return channel.Posted{}, err
 	}
+	thread, err := own.threadOf(ctx, deed, p.ChannelID, in, p.ReplyTo)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	if thread != "" {
+		args.Set("thread_ts", thread)
+	}
 	if p.Nonce != "" {
 		args.Set("metadata", metadata(metadataPost, "nonce", p.Nonce))
 	}
-	m, err := own.post(ctx, deed, p.ChannelID, in, args)
+	m, err := own.post(ctx, deed, p.ChannelID, in, args, p.Nonce)
 	if err != nil {
 		return channel.Posted{}, err
 	}
 	return channel.Posted{ID: in.messageID(m.TS), ChannelID: p.ChannelID, At: at(m.TS)}, nil
 }
 
-// post posts a message after earlier ones for the same place.
-func (a *app) post(ctx context.Context, deed, id string, in place, args url.Values) (m postedShape, err error) {
-	got, err := a.queued(ctx, deed, id, in, "chat.postMessage", args)
+// post posts a message after earlier ones for the same place. Until it returns, events about the app's own messages
+// there wait: see nonceOf.
+func (a *app) post(ctx context.Context, deed, id string, in place, args url.Values, nonce string) (m postedShape, err error) {
+	leave, err := a.turn(ctx, deed, id, in)
+	if err != nil {
+		return m, err
+	}
+	defer leave()
+	defer a.posts.begin(in.chat)()
+	got, err := a.inTurn(ctx, deed, id, in, "chat.postMessage", args)
 	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(got.body, &m); err != nil || stamp(m.TS) == 0 {
 		return m, unreadable(deed, a.own.ID, id, err)
 	}
+	a.posts.add(in.messageID(m.TS), nonce)
 	return m, nil
 }
 
@@ -87,9 +102,10 @@ func (b *Apps) form(deed string, p *channel.Post, in place) (url.Values, error) 
 	if _, _, ok := parseMessage(p.ReplyTo); p.ReplyTo != "" && !ok {
 		return refuse("what it replies to is no message", "name a message like slack:c0123456789:1700000000.000100")
 	}
-	args := url.Values{"channel": {in.chat}, "text": {b.render(p.Content, p.Notify)}}
-	if thread := b.threadOf(p, in); thread != "" {
-		args.Set("thread_ts", thread)
+	// Slack's own parsing, the default of chat.update, would make mentions of names.
+	args := url.Values{"channel": {in.chat}, "text": {b.render(p.Content, p.Notify)}, "parse": {"none"}, "link_names": {"false"}}
+	if in.thread != "" {
+		args.Set("thread_ts", in.thread)
 	}
 	if len(p.Components) > 0 {
 		blocks, err := b.withButtons(p)
@@ -106,12 +122,35 @@ func (b *Apps) render(text string, notify []string) string {
 	return render(text, func(id string) bool { return slices.Contains(notify, id) }, b.UserName)
 }
 
-// threadOf is the thread of a post. In a direct conversation, an answer goes to the thread of the message it replies to.
-func (b *Apps) threadOf(p *channel.Post, in place) string {
-	if in.thread != "" || p.ReplyTo == "" {
-		return in.thread
+// threadOf is the thread of a post. In a direct conversation, an answer goes to the thread of the message it replies to,
+// which Slack is asked for if that is not known.
+func (a *app) threadOf(ctx context.Context, deed, id string, in place, replyTo string) (string, error) {
+	if in.thread != "" || replyTo == "" || !a.apps.directory.isDirect(in.chat) {
+		return in.thread, nil
 	}
-	return b.directory.root(p.ReplyTo)
+	if root, known := a.apps.directory.root(replyTo); known {
+		return root, nil
+	}
+	of, ts, ok := parseMessage(replyTo)
+	if !ok || of.chat != in.chat {
+		return "", nil
+	}
+	got, refused := a.ask(ctx, deed, id, "conversations.replies", url.Values{"channel": {in.chat}, "ts": {ts}, "limit": {"1"}})
+	if refused != nil && passing(refused.Class) {
+		f := refused.Failure
+		if f.Status != http.StatusTooManyRequests {
+			f = collaborate.Failure{Unsent: true} // the post itself
+		}
+		refused.Failure, refused.Class = f, collaborate.Classify(f)
+		return "", refused
+	}
+	var page pageShape
+	root := ""
+	if refused == nil && json.Unmarshal(got.body, &page) == nil && len(page.Messages) > 0 {
+		root = page.Messages[0].inThread()
+	}
+	a.apps.directory.addRoot(replyTo, root)
+	return root, nil
 }
 
 // errComponents is the error of components in another form.
@@ -125,7 +164,7 @@ func (b *Apps) withButtons(p *channel.Post) (string, error) {
 	}
 	var all []json.RawMessage
 	for _, text := range b.sections(p.Content, p.Notify) {
-		block, err := json.Marshal(blockShape{Type: "section", Text: &textShape{Type: "mrkdwn", Text: text}})
+		block, err := json.Marshal(blockShape{Type: "section", Text: &textShape{Type: "mrkdwn", Text: text, Verbatim: true}})
 		if err != nil {
 			return "", err
 		}
@@ -228,7 +267,7 @@ func (b *Apps) StartThread(ctx context.Context, o channel.Opening) (channel.Thre
 	}
 	args.Set("text", "*"+args.Get("text")+"*")
 	args.Set("metadata", metadata(metadataThread, "name", o.Name))
-	m, err := own.post(ctx, deed, o.ChannelID, in, args)
+	m, err := own.post(ctx, deed, o.ChannelID, in, args, "")
 	if err != nil {
 		return channel.Thread{}, err
 	}
@@ -239,24 +278,39 @@ func (b *Apps) StartThread(ctx context.Context, o channel.Opening) (channel.Thre
 var errNested = errors.New("a thread has no threads")
 
 func (b *Apps) thread(own *app, in place, name string) channel.Thread {
-	own.conversation(in.chat) // so that the workspace is known
-	p := b.directory.addThread(in, name)
+	parent, _, _ := own.conversation(in.chat, "")
+	p := b.directory.addThread(in, &parent, name)
 	return channel.Thread{ID: p.ID, Name: name, ChannelID: p.ParentID, GuildID: p.GuildID, OwnerID: own.current().UserID}
 }
 
 // queued makes a request in the lane of its conversation.
 func (a *app) queued(ctx context.Context, deed, id string, in place, method string, args url.Values) (answer, error) {
-	lane := "messages " + in.chat
-	rate := a.apps.settings().Collaboration.RateLimit.MessagesPerSecond
-	leave, err := a.apps.lanes.Enter(ctx, lane, a.own.ID, channel.Pace{Most: rate, Within: time.Second})
+	leave, err := a.turn(ctx, deed, id, in)
 	if err != nil {
-		return answer{}, channel.Queued(coordination.Slack, deed, a.own.ID, id, err)
+		return answer{}, err
 	}
 	defer leave()
+	return a.inTurn(ctx, deed, id, in, method, args)
+}
+
+func lane(in place) string { return "messages " + in.chat }
+
+// turn waits in the lane of a conversation.
+func (a *app) turn(ctx context.Context, deed, id string, in place) (leave func(), err error) {
+	rate := a.apps.settings().Collaboration.RateLimit.MessagesPerSecond
+	leave, err = a.apps.lanes.Enter(ctx, lane(in), a.own.ID, channel.Pace{Most: rate, Within: time.Second})
+	if err != nil {
+		return nil, channel.Queued(coordination.Slack, deed, a.own.ID, id, err)
+	}
+	return leave, nil
+}
+
+// inTurn makes a request of the one that has its turn.
+func (a *app) inTurn(ctx context.Context, deed, id string, in place, method string, args url.Values) (answer, error) {
 	got, refused := a.ask(ctx, deed, id, method, args)
 	if refused == nil {
 		return got, nil
 	}
-	a.apps.lanes.Hold(lane, a.own.ID, refused.Failure.RetryAfter)
+	a.apps.lanes.Hold(lane(in), a.own.ID, refused.Failure.RetryAfter)
 	return got, refused
 }

@@ -295,3 +295,34 @@ func TestOwnPostsMayBeLeftOut(t *testing.T) {
 		t.Error("the server tells an app of its own posts")
 	}
 }
+
+// An answer in a thread of a direct conversation is found there, also by a program that has started since.
+func TestAnswersInDirectThreadsAreFoundAgain(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start().fast()
+	direct := m.bora.Conversation(m.ruda.UserID)
+	root := m.post(direct.ID, "psst")
+	asked := must(t)(m.bora.Reply(direct.ID, root.TS, "more"))
+	m.untilTold("ruda", "created more")
+	since := time.Now().UnixMilli()
+	answer := channel.Post{AccountID: "ruda", ChannelID: place(direct.ID), Content: "an answer", Nonce: "n1", ReplyTo: place(direct.ID) + ":" + asked.TS}
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: posting}, Effect: slacktest.LoseAnswer()})
+	if _, err := m.Send(m.ctx, answer); err == nil {
+		t.Fatal("the answer was not lost")
+	}
+	for _, what := range []string{"the same program", "another one"} {
+		p, found, err := m.FindMessage(m.ctx, channel.Lookup{AccountID: "ruda", ChannelID: answer.ChannelID, Nonce: "n1", Content: answer.Content, ReplyTo: answer.ReplyTo, Since: since})
+		if err != nil || !found || p.ID != place(direct.ID)+":"+m.last(direct.ID).TS {
+			t.Errorf("%s finds %+v, %v, %v, want the answer in the thread", what, p, found, err)
+		}
+		m.halt()
+		m.Apps = newApps(m)
+		m.start().fast()
+	}
+	if _, err := m.Send(m.ctx, answer); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.last(direct.ID); got.ThreadTS != root.TS {
+		t.Errorf("the answer of another program is %+v, want it in the thread of %s", got, root.TS)
+	}
+}

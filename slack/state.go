@@ -39,7 +39,7 @@ func troubleOf(account string, err error) trouble {
 	refused, is := errors.AsType[*openError](err)
 	switch {
 	case is && statuses[refused.code] == 401:
-		return trouble{class: ClassToken, text: fmt.Sprintf("Slack refuses the app token of %s: %s", account, refused.code), hint: fmt.Sprintf(tokenHint, account)}
+		return trouble{class: ClassToken, text: fmt.Sprintf("Slack refuses the app token of %s: %s", account, (&said{Error: refused.code}).describe()), hint: fmt.Sprintf(tokenHint, account)}
 	case is && strings.Contains(refused.code, "limited"):
 		return trouble{class: ClassUnreachable, text: refused.Error(), hint: "it is retried"}
 	case is:

@@ -31,10 +31,12 @@ type bot struct {
 	known     chan struct{} // closed when the bot's username is known, or will not be soon
 	knownOnce sync.Once
 
-	status *channel.BotStatus
-	offset int64 // of the next update; used by the bot's goroutine, and after done
-	user   atomic.Int64
-	handle atomic.Pointer[string] // its username
+	status  *channel.BotStatus
+	turns   *turns   // of the calls of the webhook
+	handled *handled // updates of the webhook
+	offset  int64    // of the next update; used by the bot's goroutine, and after done
+	user    atomic.Int64
+	handle  atomic.Pointer[string] // its username
 
 	mu      sync.Mutex
 	seesAll bool // privacy mode is off
@@ -48,7 +50,7 @@ const (
 
 // startBot starts connecting a bot. It ends with the context, or with cancel.
 func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
-	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{})}
+	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{}), turns: newTurns(), handled: newHandled()}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = channel.NewBotStatus(&all.o, a, all.refresh, all.Registry)
 	none := ""

@@ -3,6 +3,7 @@ package telegram
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
@@ -22,6 +23,7 @@ type directory struct {
 	seats     map[seatKey]memberShape // of our bots
 	ids       map[numberKey]string    // of messages of basic groups
 	numbers   map[idKey]int           // of messages of basic groups
+	asked     map[seatKey]time.Time   // when a membership was requested last
 }
 
 // seatKey is a bot in a chat.
@@ -41,7 +43,8 @@ type idKey struct {
 
 func newDirectory() *directory {
 	return &directory{users: map[string]channel.User{}, usernames: map[string]string{}, handles: map[string]string{}, places: map[string]collaborate.Place{},
-		moved: map[int64]int64{}, seats: map[seatKey]memberShape{}, ids: map[numberKey]string{}, numbers: map[idKey]int{}}
+		moved: map[int64]int64{}, seats: map[seatKey]memberShape{}, ids: map[numberKey]string{}, numbers: map[idKey]int{},
+		asked: map[seatKey]time.Time{}}
 }
 
 // addMessage records the people and places of a message.
@@ -176,6 +179,21 @@ func (d *directory) seat(chat, bot int64) (memberShape, bool) {
 	defer d.mu.RUnlock()
 	m, is := d.seats[seatKey{chat, bot}]
 	return m, is
+}
+
+// isUnseated reports whether a bot's membership has to be requested, and records that it is: not again within a time.
+func (d *directory) isUnseated(chat, bot int64, now time.Time, within time.Duration) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := seatKey{chat, bot}
+	if _, known := d.seats[key]; known {
+		return false
+	}
+	if at, before := d.asked[key]; before && now.Sub(at) < within {
+		return false
+	}
+	put(d.asked, key, now)
+	return true
 }
 
 // number records how a bot numbers a message of a basic group.

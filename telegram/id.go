@@ -38,7 +38,7 @@ var errNoPlace = errors.New("this is no chat of Telegram")
 // parsePlace reads the id of a place or a thread. The bot of a private chat may be missing.
 func parsePlace(id string) (p place, err error) {
 	parsed, ok := coordination.ParseChatID(id)
-	if !ok || parsed.Channel != coordination.Telegram || parsed.Message != "" {
+	if !ok || parsed.Channel != coordination.Telegram || !parsed.Canonical() || parsed.Message != "" {
 		return p, errNoPlace
 	}
 	chat, bot, found := strings.Cut(parsed.Chat, ".")
@@ -61,7 +61,7 @@ func parsePlace(id string) (p place, err error) {
 // parseMessage reads the chat and the part that names the message of an id in the log.
 func parseMessage(id string) (p place, message string, ok bool) {
 	parsed, ok := coordination.ParseChatID(id)
-	if !ok || parsed.Message == "" {
+	if !ok || parsed.Message == "" || !parsed.Canonical() {
 		return p, "", false
 	}
 	p, err := parsePlace(coordination.ChatID{Channel: parsed.Channel, Chat: parsed.Chat}.String())

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf16"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
@@ -25,29 +26,28 @@ const (
 	messageToken = "m" // a command, or the reply to a form: the message's number
 )
 
-// interaction handles a message that is a command of ours, or the reply to a form; false if it is neither.
-func (b *bot) interaction(m *messageShape, fact *channel.Inbound, update int64) bool {
+// interaction returns the interaction that a message is: a command of ours, or the reply to a form. It has no Kind if the
+// message is neither. by is the bot that handles it, if that was not left to another bot, or done before.
+func (b *bot) interaction(m *messageShape, fact *channel.Inbound, update int64) (i channel.Interaction, by *bot) {
 	f := &fact.Message
-	i := channel.Interaction{Kind: channel.KindCommand, GuildID: f.GuildID, ChannelID: f.ChannelID, ParentID: f.ParentID, User: f.Author.User, At: f.At,
+	i = channel.Interaction{GuildID: f.GuildID, ChannelID: f.ChannelID, ParentID: f.ParentID, User: f.Author.User, At: f.At,
 		Token: config.Secret(messageToken + strconv.Itoa(m.ID)), ID: b.interactionID(strconv.FormatInt(update, 10))}
-	if m.ReplyTo != nil {
-		if asked, is := b.bots.forms.take(formKey{m.Chat.ID, b.user.Load(), m.ReplyTo.ID}, f.Author.ID); is {
-			i.Kind, i.Name, i.Values = channel.KindForm, asked.form.ID, map[string]string{asked.form.Field: coordination.Head(f.Content, asked.form.Max)}
-			i.MessageID, i.Text = asked.message, asked.text
-			b.offer(i)
-			return true
+	if asked, first, is := b.bots.forms.take(f.ReplyTo, f.Author.ID, f.ID); is {
+		i.Kind, i.Name, i.Values = channel.KindForm, asked.form.ID, map[string]string{asked.form.Field: coordination.Head(f.Content, asked.form.Max)}
+		i.MessageID, i.Text, i.ID = asked.message, asked.text, "form "+f.ID
+		if first {
+			by = asked.by
+			i.Token = config.Secret(messageToken + strconv.Itoa(by.numberOf(m.Chat.ID, f.ID)))
+		}
+		return i, by
+	}
+	if name, is := b.command(m); is {
+		i.Kind, i.Name = channel.KindCommand, name
+		if b.answers(m) {
+			by = b
 		}
 	}
-	name, is := b.command(m)
-	if !is {
-		return false
-	}
-	i.Name = name
-	if !b.answers(m) {
-		return true
-	}
-	b.offer(i)
-	return true
+	return i, by
 }
 
 func (b *bot) interactionID(own string) string {
@@ -56,32 +56,33 @@ func (b *bot) interactionID(own string) string {
 
 // command returns the name of a registered command that a message begins with.
 func (b *bot) command(m *messageShape) (string, bool) {
-	text, entities := m.said()
-	for _, e := range entities {
-		if e.Type != "bot_command" || e.Offset != 0 || e.Length > len(text) {
-			continue
-		}
-		name, _, _ := strings.Cut(strings.ToLower(text[1:e.Length]), "@")
-		for _, c := range b.bots.o.Commands {
-			if c.Name == name {
-				return name, true
-			}
+	name, _, _ := strings.Cut(strings.ToLower(m.firstCommand()), "@")
+	for _, c := range b.bots.o.Commands {
+		if c.Name == name {
+			return name, true
 		}
 	}
 	return "", false
 }
 
+// firstCommand is the command that a message begins with, without its slash, and with the bot's name that it has; "" is
+// none.
+func (m *messageShape) firstCommand() string {
+	text, entities := m.said()
+	units := utf16.Encode([]rune(text))
+	for _, e := range entities {
+		if e.Type == "bot_command" && e.Offset == 0 && e.Length > 1 && e.Length <= len(units) {
+			return string(utf16.Decode(units[1:e.Length]))
+		}
+	}
+	return ""
+}
+
 // answers reports whether this bot answers a command: the one it names, in a private chat its own bot, else the first
 // one that receives all messages of the group, else whichever receives it.
 func (b *bot) answers(m *messageShape) bool {
-	text, entities := m.said()
-	for _, e := range entities {
-		if e.Type == "bot_command" && e.Offset == 0 && e.Length <= len(text) {
-			if _, named, is := strings.Cut(text[1:e.Length], "@"); is {
-				return strings.EqualFold(named, *b.handle.Load())
-			}
-			break
-		}
+	if _, named, is := strings.Cut(m.firstCommand(), "@"); is {
+		return strings.EqualFold(named, *b.handle.Load())
 	}
 	if m.Chat.Type == typePrivate {
 		return true
@@ -209,7 +210,7 @@ func (b *Bots) Add(ctx context.Context, i channel.Interaction, a channel.Interac
 	if err != nil {
 		return err
 	}
-	text := render(a.Text, b.mentions(nil))
+	text := b.markup(a.Text, nil)
 	f := sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, replyTo: replyTo(own, at, &i)}
 	_, err = b.post(ctx, deed, own, i.ChannelID, f, text.plain)
 	return err
@@ -231,60 +232,72 @@ func (b *Bots) form(ctx context.Context, deed string, own *bot, i *channel.Inter
 		return err
 	}
 	at.chat = b.directory.current(at.chat)
-	text := render("**"+asks.Title+"**\n"+asks.Label+" <@"+i.User.ID+">", b.mentions([]string{i.User.ID}))
+	text := b.markup("**"+asks.Title+"**\n"+asks.Label+" <@"+i.User.ID+">", []string{i.User.ID})
 	m, err := b.post(ctx, deed, own, i.ChannelID, sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, ask: true}, text.plain)
 	if err != nil {
 		return err
 	}
-	b.forms.put(formKey{m.Chat.ID, own.user.Load(), m.ID}, openForm{form: *asks, user: i.User.ID, message: i.MessageID, text: i.Text})
+	id, _ := own.idOf(channel.Created, &m)
+	b.forms.put(id, openForm{form: *asks, by: own, user: i.User.ID, message: i.MessageID, text: i.Text})
 	return nil
 }
 
 // maxForms is how many forms wait for a reply; beyond that the oldest is dropped.
 const maxForms = 1000
 
-// formKey is the message that asks for a text.
-type formKey struct {
-	chat, bot int64
-	number    int
-}
-
 type openForm struct {
-	form    channel.Form
-	user    string // who is asked
-	message string // of the button that has opened it
-	text    string // of that message
+	form     channel.Form
+	by       *bot   // that has asked
+	user     string // who is asked
+	message  string // of the button that has opened it
+	text     string // of that message
+	answered string // id of the reply; "" if there is none yet
 }
 
+// forms are the messages that ask for a text, by their ids in the log, which are the same for all bots. Those answered
+// stay for a while: other bots may receive the reply, too.
 type forms struct {
 	mu    sync.Mutex
-	open  map[formKey]openForm
-	order []formKey
+	asked map[string]openForm
+	order []string
 }
 
-func newForms() *forms { return &forms{open: map[formKey]openForm{}} }
+func newForms() *forms { return &forms{asked: map[string]openForm{}} }
 
-func (f *forms) put(key formKey, form openForm) {
+func (f *forms) put(id string, form openForm) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.order) >= maxForms {
-		delete(f.open, f.order[0])
+		delete(f.asked, f.order[0])
 		f.order = f.order[1:]
 	}
-	f.open[key] = form
-	f.order = append(f.order, key)
+	f.asked[id] = form
+	f.order = append(f.order, id)
 }
 
-// take returns the form that a user replies to, and closes it.
-func (f *forms) take(key formKey, user string) (openForm, bool) {
+// take returns the form that a message of a user replies to, if it is the first reply. first says whether no bot has
+// received the message before.
+func (f *forms) take(id, user, reply string) (form openForm, first, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	form, is := f.open[key]
-	if !is || form.user != user {
-		return openForm{}, false
+	form, is = f.asked[id]
+	if !is || form.user != user || form.answered != "" && form.answered != reply {
+		return openForm{}, false, false
 	}
-	delete(f.open, key)
-	return form, true
+	first = form.answered == ""
+	form.answered = reply
+	f.asked[id] = form
+	return form, first, true
+}
+
+// reopen takes back that a form was answered: the reply was not stored.
+func (f *forms) reopen(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if form, is := f.asked[id]; is {
+		form.answered = ""
+		f.asked[id] = form
+	}
 }
 
 type buttonShape struct {

@@ -80,6 +80,43 @@ func TestFormsAreReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.shows(m.forum, "rejected")
+	for _, account := range []string{"ruda", "eden"} { // eden receives the reply, too
+		if !m.fact(account, "created too expensive").Message.Interaction || m.fact("ruda", "created not mine").Message.Interaction {
+			t.Errorf("%s was told of the answer as a message, or of a message as the answer", account)
+		}
+	}
+	if _, err := m.bora.Reply(asks, "once more"); err != nil {
+		t.Fatal(err)
+	}
+	if m.fact("ruda", "created once more").Message.Interaction {
+		t.Error("a second reply is an answer")
+	}
+	equal(t, "interactions", len(m.asked), 2)
+}
+
+// In a basic group each bot numbers the messages otherwise: the reply is the answer nevertheless, whichever bot receives it first.
+func TestFormsInBasicGroups(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start()
+	m.write(m.private, "so that the bots count differently")
+	components := m.Components([]channel.Button{{ID: "reject:1", Label: "Reject"}})
+	m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.group), Content: "a plan", Components: components})
+	m.press(m.shows(m.group, "a plan"), "reject:1")
+	form := channel.Form{ID: "reject:1", Title: "Reject", Field: "reason", Label: "Why?", Max: 100}
+	if err := m.Answer(m.ctx, m.interaction(0), channel.InteractionAnswer{Form: &form}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.bora.Reply(m.shows(m.group, "Reject\nWhy? Bora"), "too expensive"); err != nil {
+		t.Fatal(err)
+	}
+	if i := m.interaction(1); i.Kind != channel.KindForm || i.AccountID != "ruda" || i.Values["reason"] != "too expensive" {
+		t.Errorf("%+v, want the answer for ruda", i)
+	}
+	for _, account := range []string{"ruda", "eden"} {
+		if !m.fact(account, "created too expensive").Message.Interaction {
+			t.Errorf("%s was told of the answer as a message", account)
+		}
+	}
 }
 
 func TestCommandsAreInteractionsOfOneBot(t *testing.T) {
@@ -100,6 +137,9 @@ func TestCommandsAreInteractionsOfOneBot(t *testing.T) {
 	equal(t, "who is asked", m.interaction(1).AccountID, "eden")
 	m.write(m.forum, "/status")
 	equal(t, "who is asked, of two that receive all", m.interaction(2).AccountID, "eden")
+	if !m.fact("eden", "created /status").Message.Interaction {
+		t.Error("a command is a message")
+	}
 	m.write(m.forum, "/other")
 	m.fact("ruda", "created /other")
 	m.fact("eden", "created /other")

@@ -74,7 +74,7 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 	case meForm:
 		_, err = w.own.GetMe(ctx)
 	case setWebhookForm:
-		_, err = w.own.SetWebhook(ctx, &api.SetWebhookParams{URL: f.url, SecretToken: f.secret, AllowedUpdates: allowedUpdates})
+		_, err = w.own.SetWebhook(ctx, &api.SetWebhookParams{URL: f.url, SecretToken: f.secret, MaxConnections: 1, AllowedUpdates: allowedUpdates})
 	case dropWebhookForm:
 		_, err = w.own.DeleteWebhook(ctx, &api.DeleteWebhookParams{})
 	case sendForm:

@@ -72,6 +72,7 @@ type fileShape struct {
 	Name     string `json:"file_name"`
 	Type     string `json:"mime_type"`
 	Size     int64  `json:"file_size"`
+	Emoji    string `json:"emoji"` // of a sticker
 }
 
 type topicShape struct {
@@ -102,6 +103,8 @@ type messageShape struct {
 	VideoNote *fileShape  `json:"video_note"`
 	Sticker   *fileShape  `json:"sticker"`
 
+	kinds
+
 	TopicCreated *topicShape     `json:"forum_topic_created"`
 	TopicEdited  *topicShape     `json:"forum_topic_edited"`
 	TopicClosed  json.RawMessage `json:"forum_topic_closed"`
@@ -131,9 +134,11 @@ type memberShape struct {
 	IsMember  *bool     `json:"is_member"` // of a restricted user
 }
 
+const statusLeft = "left"
+
 // gone reports whether the user is not in the chat.
 func (m *memberShape) gone() bool {
-	return m.Status == "left" || m.Status == "kicked" || m.IsMember != nil && !*m.IsMember
+	return m.Status == statusLeft || m.Status == "kicked" || m.IsMember != nil && !*m.IsMember
 }
 
 func (m *memberShape) admin() bool { return m.Status == "administrator" || m.Status == "creator" }

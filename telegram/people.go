@@ -1,11 +1,14 @@
 package telegram
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/route"
 )
@@ -24,6 +27,31 @@ func (b *Bots) Sight(guildID, channelID, _ string) []route.Bot {
 		all[i].Blind = n < 0 || running[n].refused() || err == nil && running[n].outside(b.directory.current(at.chat), at.bot)
 	}
 	return all
+}
+
+// seatAgain is how long after a failure a membership is requested again.
+const seatAgain = time.Minute
+
+// takeSeats requests which of our bots are in a group, as far as that is not known: Telegram tells of a membership when it
+// changes, and not again after a restart.
+func (b *Bots) takeSeats(ctx context.Context, chat int64) {
+	for _, own := range b.all() {
+		user := own.user.Load()
+		if user == 0 || !b.directory.isUnseated(chat, user, b.o.Now(), seatAgain) {
+			continue
+		}
+		a, refused := own.ask(ctx, "request the bot's membership", placeID(place{chat: chat}), memberForm{chat, user})
+		switch {
+		case refused == nil:
+			if m, err := result[memberShape]("request the bot's membership", own.account, a); err == nil {
+				b.directory.sit(chat, user, m)
+			}
+		case refused.Class == collaborate.ClassForbidden || refused.Class == collaborate.ClassNotFound: // what it is not in, it cannot ask about
+			b.directory.sit(chat, user, memberShape{Status: statusLeft})
+		case ctx.Err() == nil:
+			own.log.Warn("cannot find out whether the bot is in a group; it is taken to be", "err", refused)
+		}
+	}
 }
 
 // outside reports whether the bot is known not to be in a chat. owner is the bot of a private chat.
@@ -76,11 +104,14 @@ func (b *Bots) userOf(id string) channel.User {
 	return u
 }
 
+// maxName is how many characters of a name are shown.
+const maxName = 200
+
 // mentions says how users are mentioned in a text that notifies some of them: by a link, or a bot by its username.
-// Others are only named.
-func (b *Bots) mentions(notify []string) func(id string) mention {
+// Others are only named, with so many characters at most.
+func (b *Bots) mentions(notify []string, most int) func(id string) mention {
 	return func(id string) mention {
-		name := b.UserName(id)
+		name := coordination.Head(b.UserName(id), most)
 		if name == "" {
 			name = id
 		}

@@ -22,7 +22,7 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	if err := b.check(deed, &p); err != nil {
 		return channel.Posted{}, err
 	}
-	text := render(p.Content, b.mentions(p.Notify))
+	text := b.markup(p.Content, p.Notify)
 	f := sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, keyboard: p.Components}
 	if p.ReplyTo != "" {
 		f.replyTo = own.numberOf(at.chat, p.ReplyTo)
@@ -39,6 +39,20 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	posted := b.posted(own, &m)
 	b.tell(ctx, own, &m, &p, posted.ID)
 	return posted, nil
+}
+
+// maxShortName is how many characters of a name are shown in a text that names would make too long: it is shorter than any
+// mention.
+const maxShortName = 8
+
+// markup is a text as Telegram takes it. Names instead of mentions do not make it longer than Telegram allows.
+func (b *Bots) markup(text string, notify []string) rendered {
+	limits := channel.Traits(b)
+	r := render(text, b.mentions(notify, maxName))
+	if limits.Length(r.plain) > limits.MaxMessage {
+		r = render(text, b.mentions(notify, maxShortName))
+	}
+	return r
 }
 
 // at returns the bot and the place of a request.
@@ -117,7 +131,11 @@ func (b *Bots) posted(own *bot, m *messageShape) channel.Posted {
 	user := own.user.Load()
 	b.directory.addMessage(m, user)
 	id, _ := own.idOf(channel.Created, m)
-	return channel.Posted{ID: id, ChannelID: placeOfMessage(m, user), At: m.Date * 1000}
+	p := channel.Posted{ID: id, ChannelID: placeOfMessage(m, user), At: m.Date * 1000}
+	if m.Chat.Type != typePrivate {
+		p.GuildID = placeID(numbered(&m.Chat, user))
+	}
+	return p
 }
 
 func placeOfMessage(m *messageShape, user int64) string {
@@ -181,7 +199,7 @@ func (b *Bots) Edit(ctx context.Context, account, id, message, content string) e
 
 // edit changes a text. That it is the same already is no failure.
 func (b *Bots) edit(ctx context.Context, deed string, own *bot, id string, chat int64, n int, content string) *channel.Error {
-	text := render(content, b.mentions(nil))
+	text := b.markup(content, nil)
 	f := editForm{chat: chat, message: n, text: text.markdown, markdown: true}
 	_, refused := own.ask(ctx, deed, id, f)
 	if unparsed(refused) {

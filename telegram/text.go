@@ -47,7 +47,7 @@ func content(text string, entities []entityShape, known func(username string) (c
 			}
 		case "text_link":
 			write(e.Offset)
-			out.WriteString("[" + harmless(part) + "](" + e.URL + ")")
+			out.WriteString(channel.Link(part, e.URL))
 			at = end
 		}
 	}

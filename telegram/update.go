@@ -40,6 +40,7 @@ func (b *bot) message(kind channel.Kind, m *messageShape, update int64) bool {
 		return true
 	}
 	if kind == channel.Created && m.Chat.Type != typePrivate {
+		b.bots.takeSeats(b.ctx, m.Chat.ID)
 		if _, known := b.bots.directory.seat(m.Chat.ID, user); !known {
 			b.bots.directory.sit(m.Chat.ID, user, memberShape{Status: "member"})
 		}
@@ -48,16 +49,27 @@ func (b *bot) message(kind channel.Kind, m *messageShape, update int64) bool {
 	if !known {
 		return true
 	}
-	if kind == channel.Created && b.interaction(m, &fact, update) {
-		return true
+	if kind != channel.Created {
+		return b.bots.deliver(b.ctx, fact)
 	}
-	return b.bots.deliver(b.ctx, fact)
+	i, by := b.interaction(m, &fact, update)
+	fact.Message.Interaction = i.Kind != ""
+	if !b.bots.deliver(b.ctx, fact) {
+		if by != nil && i.Kind == channel.KindForm {
+			b.bots.forms.reopen(fact.Message.ReplyTo)
+		}
+		return false
+	}
+	if by != nil {
+		by.offer(i)
+	}
+	return true
 }
 
-// isService reports whether the message is Telegram's own, without any content.
+// isService reports whether the message is Telegram's own.
 func (m *messageShape) isService() bool {
 	text, _ := m.said()
-	return text == "" && len(m.files()) == 0
+	return m.service && text == "" && len(m.files()) == 0 && m.shown() == ""
 }
 
 // file is a file of a message.
@@ -92,6 +104,9 @@ func (b *bot) fact(kind channel.Kind, m *messageShape) (channel.Inbound, bool) {
 	}
 	text, entities := m.said()
 	said, mentions := content(text, entities, b.bots.directory.named)
+	if shown := m.shown(); shown != "" {
+		said = strings.TrimSpace(said + "\n" + shown)
+	}
 	at := numbered(&m.Chat, user)
 	f := channel.Message{ID: id, ChannelID: placeID(at), Content: said, Mentions: mentions, At: m.Date * 1000, EditedAt: m.Edited * 1000}
 	if m.Chat.Type != typePrivate {

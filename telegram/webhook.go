@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -65,9 +66,10 @@ func (b *bot) serve() *channel.Error {
 	return &channel.Error{Deed: "receive calls of Telegram", AccountID: b.account, Class: ClassListen, Local: true, Err: errors.New("the listener has ended")}
 }
 
-// calls handles Telegram's calls, one at a time.
+// calls handles Telegram's calls, one at a time: of those that wait the one with the lowest id first. Telegram makes one
+// call at a time, as it was asked to, and repeats what was not answered.
 func (b *bot) calls() http.Handler {
-	var turn sync.Mutex
+	var reading sync.Mutex // bounds the memory
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != b.own.Webhook.Path {
 			http.NotFound(w, r)
@@ -78,14 +80,83 @@ func (b *bot) calls() http.Handler {
 			return
 		}
 		var u updateShape
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&u); err != nil {
+		reading.Lock()
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&u)
+		reading.Unlock()
+		if err != nil || u.ID <= 0 {
 			http.Error(w, "this is no update", http.StatusBadRequest)
 			return
 		}
-		turn.Lock()
-		defer turn.Unlock()
+		defer b.turns.enter(u.ID)()
+		if b.handled.has(u.ID) {
+			return
+		}
 		if b.ctx.Err() != nil || !b.update(&u) {
 			http.Error(w, "not handled", http.StatusServiceUnavailable)
+			return
 		}
+		b.handled.add(u.ID)
 	})
+}
+
+// turns let one update be handled at a time, of those that wait the one with the lowest id.
+type turns struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	busy    bool
+	waiting []int64
+}
+
+func newTurns() *turns {
+	t := &turns{}
+	t.changed = sync.NewCond(&t.mu)
+	return t
+}
+
+// enter waits for the turn of an update; leave has to be called afterwards.
+func (t *turns) enter(id int64) (leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting = append(t.waiting, id)
+	for t.busy || slices.Min(t.waiting) != id {
+		t.changed.Wait()
+	}
+	t.busy = true
+	at := slices.Index(t.waiting, id)
+	t.waiting = slices.Delete(t.waiting, at, at+1)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.busy = false
+		t.changed.Broadcast()
+	}
+}
+
+// maxHandled is how many updates of a webhook are remembered, so that a repeated one is only acknowledged.
+const maxHandled = 1000
+
+// handled are the last updates that were handled.
+type handled struct {
+	mu    sync.Mutex
+	known map[int64]bool
+	order []int64 // of known, oldest first
+}
+
+func newHandled() *handled { return &handled{known: map[int64]bool{}} }
+
+func (h *handled) has(id int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known[id]
+}
+
+func (h *handled) add(id int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.order) >= maxHandled {
+		delete(h.known, h.order[0])
+		h.order = h.order[1:]
+	}
+	h.known[id] = true
+	h.order = append(h.order, id)
 }

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/telegram"
+	"github.com/pronto-lab/openclawd/telegram/telegramtest"
 )
 
 // withWebhook lets Telegram call ruda on a free port, and returns the address.
@@ -106,4 +108,50 @@ func call(t *testing.T, address, secret, body string) int {
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode
+}
+
+// Of calls that Telegram makes at once, as it may if it has an older setting, the one with the lowest id is handled first. A
+// repeated one is acknowledged and not handled again.
+func TestWebhookHandlesUpdatesInOrderAndOnce(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	address := m.withWebhook()
+	m.start()
+	if all := m.Requests(telegramtest.Match{Method: "setWebhook", Bot: m.ruda.ID}); len(all) == 0 || all[0].Params["max_connections"] != "1" {
+		t.Errorf("the webhook was set with %+v, want one connection", all)
+	}
+	entered, release := make(chan struct{}, 10), make(chan struct{})
+	m.mu.Lock()
+	m.hold = func(channel.Inbound) {
+		entered <- struct{}{}
+		<-release
+	}
+	m.mu.Unlock()
+	update := func(n int) string {
+		return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%d,"date":1700000000,"from":{"id":%d,"first_name":"Bora"},"chat":{"id":%d,"type":"private"},"text":"n%d"}}`,
+			900_000_000+n, 9000+n, m.bora.ID, m.bora.ID, n)
+	}
+	done := make(chan int, 10)
+	post := func(n int) { go func() { done <- call(t, address, "s3cret", update(n)) }() }
+	post(1)
+	<-entered
+	for _, n := range []int{4, 2, 3} {
+		post(n)
+	}
+	m.until("the calls to wait", func() bool {
+		m.wakeLater()
+		return telegram.WaitingCalls(m.Bots, "ruda") == 3
+	})
+	close(release)
+	for range 4 {
+		if status := <-done; status != http.StatusOK {
+			t.Errorf("a call is answered with %d", status)
+		}
+	}
+	if got := call(t, address, "s3cret", update(2)); got != http.StatusOK {
+		t.Errorf("a repeated call is answered with %d, want it acknowledged", got)
+	}
+	if got := m.told("ruda"); !slices.Equal(got, []string{"created n1", "created n2", "created n3", "created n4"}) {
+		t.Errorf("ruda was told %q, want each once, in order", got)
+	}
 }

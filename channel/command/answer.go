@@ -16,10 +16,10 @@ import (
 // maxShown is how many characters of a name are shown.
 const maxShown = 40
 
-// maxText is how many characters an answer may have.
-func (d *Handler) maxText() int {
+// traits are the limits of the channel, such as how many characters an answer may have, and what it counts as one.
+func (d *Handler) traits() coordination.Channel {
 	traits, _ := coordination.ChannelNamed(d.o.Bots.Name())
-	return traits.MaxMessage
+	return traits
 }
 
 // outcome is the result of an action: a text for the requester, or for everyone if update puts it into the button's
@@ -65,7 +65,8 @@ func (d *Handler) tried(ctx context.Context, i channel.Interaction, work func(co
 
 func (d *Handler) text(out outcome) string {
 	nothing := d.language().Say("알려 드릴 내용이 없습니다.", "There is nothing to say.")
-	return coordination.Head(cmp.Or(strings.TrimSpace(coordination.Mask(out.text)), nothing), d.maxText())
+	traits := d.traits()
+	return traits.Head(cmp.Or(strings.TrimSpace(coordination.Mask(out.text)), nothing), traits.MaxMessage)
 }
 
 func (d *Handler) language() coordination.Language { return d.o.Config().Language() }

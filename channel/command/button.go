@@ -85,11 +85,11 @@ func (d *Handler) decided(i channel.Interaction, text string, err error) outcome
 
 // below appends a line to a message, shortened if both do not fit.
 func (d *Handler) below(message, line string) string {
-	maxText := d.maxText()
-	line = coordination.Head(line, maxText)
-	room := maxText - len([]rune(line)) - len("\n\n")
+	traits := d.traits()
+	line = traits.Head(line, traits.MaxMessage)
+	room := traits.MaxMessage - traits.Length(line) - len("\n\n")
 	if message = strings.TrimSpace(message); message == "" || room <= 0 {
 		return line
 	}
-	return coordination.Head(message, room) + "\n\n" + line
+	return traits.Head(message, room) + "\n\n" + line
 }

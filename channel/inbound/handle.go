@@ -180,7 +180,7 @@ type intake struct {
 
 func (m *Service) newIntake(in *channel.Inbound) *intake {
 	h := &intake{Service: m, in: in, message: in.Route(), config: m.o.Config(), now: m.o.Now()}
-	h.message.Notice = in.Message.Command
+	h.message.Notice, h.message.Interaction = in.Message.Command, in.Message.Interaction
 	h.bots = m.o.Bots.Sight(h.message.GuildID, h.message.ChannelID, h.message.ThreadID)
 	for i := range h.bots {
 		if h.bots[i].AccountID == in.AccountID {

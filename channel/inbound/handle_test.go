@@ -666,6 +666,20 @@ func TestAChainOfCausesIsCounted(t *testing.T) {
 		}
 		l.append(coordination.WorkStream(effect), coordination.TypeWorkCompleted, "eden", coordination.WorkAttempt{Context: observing(), EffectID: effect})
 	}
+	// The same after a restart, while the post waits for its next attempt.
+	in = l.after(10*time.Second).message("eden", general, "@dajim 또 한 번")
+	d := delivery.Delivery{Purpose: delivery.Reply, AgentID: "eden", AccountID: "acc-eden", GuildID: guild, ChannelID: general, RunID: "r-3",
+		Messages: []string{mentions("**@dajim** 또 한 번"), "the second part"}}
+	l.lease(&d, "reply/r-3/again")
+	l.append(coordination.WorkStream("reply/r-3/again"), coordination.TypeWorkLeaseExpired, "eden", coordination.WorkAttempt{Context: observing(),
+		EffectID: "reply/r-3/again", Attempt: 1, Reason: "restart"})
+	in.Message.Nonce = d.Nonce("reply/r-3/again", general, 0)
+	if got := hop(l.hears(in), "dajim"); got != 4 {
+		t.Errorf("hop %d after a run of hop 3 whose post is to be attempted again, want 4", got)
+	}
+	in = l.message("eden", general, "@dajim 둘째")
+	in.Message.Nonce = d.Nonce("reply/r-3/again", general, 1)
+	l.want(l.hears(in), "dropped:continuation")
 	// A request, and what is said in its thread.
 	l.collaborates("c1", "ruda", "eden", 5)
 	if got := hop(l.after(10*time.Second).says("eden", thread, "했어요"), "ruda"); got != 5 {

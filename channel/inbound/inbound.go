@@ -8,6 +8,9 @@
 //   - that every decision is in the log with its reason, even if no agent answers;
 //   - that a decision is on disk together with its runs, or not at all.
 //
+// What our own bots post is decided like any message. A service that does not tell bots of each other's messages leaves
+// that to the channel, and after a kill to Run.
+//
 // Each message is decided on its own; an agent's text posted as several messages is decided as a whole with the first.
 // Later edits and deletions do not change decisions.
 package inbound

@@ -122,11 +122,16 @@ type sight struct {
 	bots  []route.Bot
 	names map[string]string // by id of a user or place
 	fail  bool              // it panics
+
+	looked func() // called with the lock; nil: not
 }
 
 func (s *sight) Sight(string, string, string) []route.Bot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.looked != nil {
+		s.looked()
+	}
 	if s.fail {
 		panic("a defect")
 	}

@@ -125,6 +125,11 @@ func rows() []row {
 			in.Message.Command = true
 			return l.hears(in)
 		}, "dropped:discord_notice", "", route.DiscordNotice},
+		{"the answer to a form", setting{}, func(l *fixture) string {
+			in := l.message("bora", general, "@eden")
+			in.Message.Interaction = true
+			return l.hears(in)
+		}, "dropped:interaction", "", route.Interaction},
 		{"nothing", setting{}, said("bora", general, " \n"), "dropped:empty", "", route.EmptyText},
 		{"a file", setting{}, func(l *fixture) string {
 			in := l.message("bora", general, "")
@@ -193,7 +198,7 @@ func TestAllReasonsHaveARow(t *testing.T) {
 		route.OthersMentioned, route.NotParticipant, route.MentionOnly, route.NotOwner, route.NobodyOwns, route.NeedsMention, route.SiblingSpeaks,
 		route.SystemText, route.Suspended, route.PairLimited, route.HopLimit, route.AgentNotAllowed,
 		route.NoAuthor, route.ChannelsDisabled, route.GuildNotAllowed, route.ChannelNotAllowed, route.DirectDisabled, route.DirectNotAllowed,
-		route.DirectNotPaired, route.SinkThread, route.SinkPost, route.DiscordNotice, route.EmptyText, route.ForeignBot, route.AuthorNotAllowed,
+		route.DirectNotPaired, route.SinkThread, route.SinkPost, route.DiscordNotice, route.Interaction, route.EmptyText, route.ForeignBot, route.AuthorNotAllowed,
 		route.OwnMessage, route.NoBot, route.InternalError, route.Continuation,
 	} {
 		want[reason] = true

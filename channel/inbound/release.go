@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/wait"
@@ -14,8 +15,11 @@ import (
 // lookAgain is the maximum interval of Run's checks: an ended suspension is reported by then, whatever the clock does.
 const lookAgain = 30 * time.Second
 
-// Run records the ends of suspensions, until ctx ends.
+// Run records the ends of suspensions, until ctx ends. Where the service does not tell bots of each other's messages, it
+// tells them what only the log knows to be posted.
 func (m *Service) Run(ctx context.Context) error {
+	own, _ := coordination.ChannelNamed(m.o.Channel)
+	var told siblings
 	for again := 0; ctx.Err() == nil; {
 		next, err := m.release(ctx)
 		switch {
@@ -27,6 +31,9 @@ func (m *Service) Run(ctx context.Context) error {
 			next = min(m.o.Backoff(again), lookAgain)
 		default:
 			again = 0
+		}
+		if !own.Siblings {
+			next = min(next, m.tell(ctx, &told))
 		}
 		wait.Woken(ctx, m.wake, max(next, 1))
 	}

@@ -145,23 +145,38 @@ func (h *intake) post(tx eventstore.Tx) (p post, err error) {
 	return p, nil
 }
 
-// underWay finds the message among deliveries in progress, by nonce, or by place, bot and text.
+// underWay finds the message among deliveries in progress, by nonce, or by place, bot and text. One that was begun and
+// waits for its next attempt, such as after a restart, is found by nonce only: the message may be its last attempt's.
 func (h *intake) underWay(tx eventstore.Tx) (post, error) {
-	items, err := workqueue.LeasedOf(tx, h.o.Channel)
+	leased, err := workqueue.LeasedOf(tx, h.o.Channel)
 	if err != nil {
 		return post{}, err
 	}
+	p, found, err := h.among(tx, leased, true)
+	if found || err != nil || h.in.Message.Nonce == "" {
+		return p, err
+	}
+	begun, err := workqueue.BegunOf(tx, h.o.Channel, h.o.Channel)
+	if err != nil {
+		return post{}, err
+	}
+	p, _, err = h.among(tx, begun, false)
+	return p, err
+}
+
+// among finds the message among deliveries. byText says whether its text counts, too.
+func (h *intake) among(tx eventstore.Tx, items []workqueue.Item, byText bool) (p post, found bool, err error) {
 	m := &h.in.Message
 	for i := range items {
 		d, err := readDelivery(tx, items[i].Seq)
 		if err != nil {
-			return post{}, err
+			return post{}, false, err
 		}
 		if d == nil {
 			continue
 		}
 		index := h.named(d, items[i].EffectID)
-		if index < 0 && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) {
+		if byText && index < 0 && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) {
 			index = slices.IndexFunc(d.Messages, func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(m.Content) })
 		}
 		if index < 0 {
@@ -170,9 +185,9 @@ func (h *intake) underWay(tx eventstore.Tx) (post, error) {
 		p := post{system: d.System, report: d.Purpose == delivery.Report, request: d.Purpose == delivery.Request, runID: d.RunID, collabID: d.CollabID,
 			hop: d.Context.Hop, root: d.Context.RootRunID, index: index}
 		p.of(d)
-		return p, nil
+		return p, true, nil
 	}
-	return post{}, nil
+	return post{}, false, nil
 }
 
 // within reports whether a delivery posts in the message's place, or opens a thread there.
@@ -213,15 +228,7 @@ func (p *post) read(tx eventstore.Tx, known *routing.Post) error {
 	if err != nil {
 		return fmt.Errorf("read how message %s was posted: %w", known.MessageID, err)
 	}
-	var seq int64
-	err = tx.Query(selectAsked, []any{coordination.WorkStream(known.EffectID)}, func(row eventstore.Row) error {
-		seq = row.Int(0)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("find delivery %s: %w", known.EffectID, err)
-	}
-	d, err := readDelivery(tx, seq)
+	d, err := deliveryOf(tx, known.EffectID)
 	if d != nil {
 		p.of(d)
 	}

@@ -173,7 +173,7 @@ func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func()
 	place := a.delivery.Place(a.progress.ThreadID)
 	draft := a.draft(place, s.Index)
 	p, found, err := a.o.Bots.FindMessage(ctx, channel.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content,
-		Since: s.Since, Other: a.isLogged(ctx, a.isForeign)})
+		ReplyTo: draft.ReplyTo, Since: s.Since, Other: a.isLogged(ctx, a.isForeign)})
 	return func() (bool, error) {
 		if !found {
 			a.progress.NotFound()
@@ -244,6 +244,9 @@ func (a *attempt) opened(ctx context.Context, t channel.Thread, first string, fo
 }
 
 func (a *attempt) posted(ctx context.Context, p channel.Posted, i int, found bool) (over bool, err error) {
+	if a.delivery.GuildID == "" {
+		a.delivery.GuildID = p.GuildID
+	}
 	e, err := a.sent(p.ID, a.delivery.Nonce(a.item.EffectID, a.delivery.Place(a.progress.ThreadID), i), i, found)
 	if err != nil {
 		return true, err

@@ -30,6 +30,8 @@ func (p *Policy) refuses(m *Message, sinks *Sinks) Reason {
 	switch {
 	case m.Notice:
 		return DiscordNotice
+	case m.Interaction:
+		return Interaction
 	case m.Rest:
 		return Continuation
 	case m.Attachments == 0 && strings.TrimSpace(m.Text) == "":

@@ -195,7 +195,7 @@ func (c *deliberation) channel() coordination.Channel {
 // peerOf is the place as bindings name it: by the service's own id.
 func peerOf(m *Message) Peer {
 	id, _ := coordination.ParseChatID(m.ChannelID)
-	return Peer{string(coordination.PlaceKey("", m.ChannelID, false).Kind), id.Chat}
+	return Peer{string(coordination.PlaceKey("", m.ChannelID, m.Group).Kind), id.Chat}
 }
 
 // callOwner calls the agent responsible for a channel.

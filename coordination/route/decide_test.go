@@ -119,6 +119,7 @@ func TestDecide(t *testing.T) {
 		}, "dropped:sink_thread"},
 		{"a report", "reporter", channel, "@eden", nil, "dropped:sink_post"},
 		{"Discord itself", "human", channel, "@eden", func(_ *world, m *route.Message) { m.Notice = true }, "dropped:discord_notice"},
+		{"a command", "human", channel, "@eden", func(_ *world, m *route.Message) { m.Interaction = true }, "dropped:interaction"},
 		{"nothing", "human", channel, " \n", nil, "dropped:empty"},
 		{"a picture", "human", channel, "", func(_ *world, m *route.Message) { m.Attachments = 1 }, "ruda=default_agent observer:not_owner"},
 		{"a person who may not", "stranger", channel, "@eden", restricted, "dropped:author_not_allowed"},

@@ -56,6 +56,7 @@ const (
 	SinkThread        Reason = "sink_thread"
 	SinkPost          Reason = "sink_post"
 	DiscordNotice     Reason = "discord_notice"
+	Interaction       Reason = "interaction"  // a command, or the answer to a form: it is carried out, and no text for agents
 	Continuation      Reason = "continuation" // of a message decided before
 	EmptyText         Reason = "empty"
 	ForeignBot        Reason = "foreign_bot" // of observers too, with Policy.RecordBots

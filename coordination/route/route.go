@@ -9,7 +9,7 @@
 //	dropped   the agent never learns of the message
 //
 // each with a stable reason. These reach no agent, checked in this order: messages without an author, closed places, threads and posts
-// of sinks, Discord's system messages, empty messages, foreign bots, people who may not speak. Then:
+// of sinks, Discord's system messages, commands and answers to forms, empty messages, foreign bots, people who may not speak. Then:
 //
 //	mentions of agents   those handle it, the first one as the primary
 //	thread               its participants except the author handle it too; with the policy Mentioned they observe messages that mention others
@@ -32,6 +32,7 @@ import "time"
 type Message struct {
 	ID         string
 	GuildID    string // "" for a direct message
+	Group      bool   // in a conversation of several people, of a service whose places are channels
 	ChannelID  string // the parent channel of a thread
 	ThreadID   string // "" outside of threads
 	ThreadName string
@@ -43,8 +44,9 @@ type Message struct {
 	Attachments int
 	At          int64 // when sent, ms since 1970
 
-	Notice bool // Discord's own, such as a join, a pin or a new thread
-	System bool // posted by openclawd in an agent's name: a reminder, an escalation
+	Notice      bool // Discord's own, such as a join, a pin or a new thread
+	Interaction bool // a command, or the answer to a form
+	System      bool // posted by openclawd in an agent's name: a reminder, an escalation
 
 	Request  bool   // a request to another agent, already accepted by the pair limit
 	Rest     bool   // a later part of one text that openclawd posted as several messages; the first part's Text has all of it

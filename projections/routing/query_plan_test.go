@@ -35,6 +35,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		{"SEARCH o USING PRIMARY KEY (place_id=? AND agent=?)", selectSeen, []any{"x", "a", 9, 5}},
 		{"SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", selectWords, []any{"[1,2]"}},
 		{"SEARCH p USING INDEX sqlite_autoindex_discord_posts_1 (message_id=?)", selectPostOf, []any{"x"}},
+		{"SEARCH p USING INTEGER PRIMARY KEY (rowid>?)", selectUndecided, []any{9, 5}},
+		{"SEARCH p USING PRIMARY KEY (place_id=?)", selectGuild, []any{"x"}},
 		{"SEARCH m USING COVERING INDEX sqlite_autoindex_discord_messages_1 (message_id=?)", selectHeard, []any{"x", 1}},
 		{"SEARCH p USING PRIMARY KEY (place_id=?)", selectReport, []any{"x"}},
 		{"SEARCH m USING INDEX discord_messages_by_place (place_id=? AND rowid>?)", selectAnswers, []any{"x", 9, "a", 5}},

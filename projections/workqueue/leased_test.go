@@ -39,3 +39,30 @@ func TestLeasedOfAKind(t *testing.T) {
 		t.Errorf("%v of another kind are leased, want none", other)
 	}
 }
+
+// Begun before is what waits for another attempt: not what was never begun, is leased or done, or of another kind.
+func TestBegunOfAKind(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	begun := func(kind string) (ids []string) {
+		for _, i := range decide(t, l, func(tx eventstore.Tx) ([]workqueue.Item, error) { return workqueue.BegunOf(tx, "p", kind) }) {
+			ids = append(ids, i.EffectID)
+		}
+		return ids
+	}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		l.append(t, ask(id, "key "+id, "eden", 0))
+	}
+	for _, id := range []string{"d", "c", "b"} {
+		l.append(t, event(id, "work.leased", `"attempt":1,"leaseUntilMs":9000`))
+	}
+	l.append(t, event("d", "work.lease_expired", `"attempt":1,"reason":"restart"`))
+	l.append(t, event("c", "work.completed", `"attempt":1`))
+	l.append(t, event("b", "work.released", `"attempt":1,"dueAtMs":9000`))
+	if diff := cmp.Diff([]string{"b", "d"}, begun("k")); diff != "" {
+		t.Errorf("begun before are (-want +got):\n%s", diff)
+	}
+	if other := begun("mail"); other != nil {
+		t.Errorf("%v of another kind are begun, want none", other)
+	}
+}

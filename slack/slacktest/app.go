@@ -97,6 +97,13 @@ func (a *App) SetScopes(scopes ...string) {
 	a.own.scopes = scopes
 }
 
+// SetEvents changes what the app has subscribed to.
+func (a *App) SetEvents(events ...string) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.own.events = events
+}
+
 // Refuse makes both tokens invalid: invalid_auth, token_revoked or account_inactive. "" makes them valid again.
 func (a *App) Refuse(why string) {
 	a.s.mu.Lock()

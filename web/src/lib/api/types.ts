@@ -2690,7 +2690,7 @@ export interface components {
          * @description Why an agent handles a message, observes it or does not get it; why an agent participates in a thread (collaborate, mentioned, posted); why a thread is suspended (bot_rate, bot_turns).
          * @enum {string}
          */
-        RoutingReason: "mentioned" | "participant" | "binding" | "default_agent" | "other_mentioned" | "not_participant" | "mention_only" | "not_owner" | "nobody_owns" | "mention_required" | "sibling_message" | "system_text" | "thread_suspended" | "pair_limited" | "hop_limit" | "a2a_not_allowed" | "author_missing" | "channels_disabled" | "guild_not_allowed" | "channel_not_allowed" | "dm_disabled" | "dm_not_allowed" | "dm_not_paired" | "sink_thread" | "sink_post" | "discord_notice" | "continuation" | "empty" | "foreign_bot" | "author_not_allowed" | "own_message" | "no_bot" | "internal_error" | "bot_rate" | "bot_turns" | "collaborate" | "posted";
+        RoutingReason: "mentioned" | "participant" | "binding" | "default_agent" | "other_mentioned" | "not_participant" | "mention_only" | "not_owner" | "nobody_owns" | "mention_required" | "sibling_message" | "system_text" | "thread_suspended" | "pair_limited" | "hop_limit" | "a2a_not_allowed" | "author_missing" | "channels_disabled" | "guild_not_allowed" | "channel_not_allowed" | "dm_disabled" | "dm_not_allowed" | "dm_not_paired" | "sink_thread" | "sink_post" | "discord_notice" | "interaction" | "continuation" | "empty" | "foreign_bot" | "author_not_allowed" | "own_message" | "no_bot" | "internal_error" | "bot_rate" | "bot_turns" | "collaborate" | "posted";
         /** @description A Discord message with a routing decision */
         RoutedMessage: {
             messageId: string;

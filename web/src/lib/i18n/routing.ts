@@ -74,6 +74,10 @@ export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary
   sink_thread: { ko: '보고만 올리는 스레드입니다.', en: 'The thread is for reports only.' },
   sink_post: { ko: '보고만 하는 봇이나 웹훅이 쓴 글입니다.', en: 'A bot or webhook that only reports wrote it.' },
   discord_notice: { ko: 'Discord의 알림 메시지입니다.', en: 'It is a system message of Discord.' },
+  interaction: {
+    ko: '명령이거나 양식에 쓴 답입니다. 그대로 처리했고 에이전트에게는 전하지 않았습니다.',
+    en: 'It is a command or the answer to a form, which was carried out.',
+  },
   continuation: {
     ko: '여러 메시지로 나뉜 글의 뒷부분입니다. 첫 메시지에서 정했습니다.',
     en: 'It continues a text of several messages; the first one was decided.',

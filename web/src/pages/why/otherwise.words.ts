@@ -74,6 +74,7 @@ export const otherwise: Record<Schemas['RoutingReason'], Otherwise> = dictionary
   sink_thread: null,
   sink_post: null,
   discord_notice: null,
+  interaction: null,
   continuation: null,
   empty: config(
     '봇에게 메시지 내용을 읽는 권한(Message Content Intent)이 있는지 확인하세요.',
