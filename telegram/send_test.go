@@ -19,6 +19,7 @@ func TestPostsAreRenderedAndTold(t *testing.T) {
 	m := newTeam(t).start()
 	mine := m.write(m.forum, "hello")
 	m.fact("ruda", "created hello")
+	m.fact("eden", "created hello")
 	text := "**done**, <@" + id(m.bora.User) + "> and <@" + id(m.eden.User) + ">: not @bora"
 	posted := m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.forum), Content: text, ReplyTo: fmt.Sprintf("%s:%d", placeID(m.forum), mine.MessageID),
 		Notify: []string{id(m.bora.User), id(m.eden.User)}})
