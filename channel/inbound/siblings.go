@@ -19,8 +19,8 @@ import (
 
 // Bounds of the posts that are told from the log.
 const (
-	maxUntold = 200                // posts at once
-	untoldAge = 7 * 24 * time.Hour // older ones stay untold
+	maxUndecided = 200                // posts at once
+	undecidedAge = 7 * 24 * time.Hour // older ones stay undecided
 )
 
 // siblings tells the agents of what their siblings have posted, where the service does not tell a bot what other bots
@@ -34,7 +34,7 @@ type siblings struct {
 // tell decides about the posts of the log that are not decided yet, and returns when to look again.
 func (m *Service) tell(ctx context.Context, s *siblings) (pause time.Duration) {
 	pause = lookAgain
-	facts, head, err := m.untold(ctx, s.known)
+	facts, head, err := m.undecided(ctx, s.known)
 	if err != nil {
 		if ctx.Err() == nil {
 			m.o.Logger.Warn("cannot read which posts are not decided yet; will retry", "err", err)
@@ -57,13 +57,13 @@ func (m *Service) tell(ctx context.Context, s *siblings) (pause time.Duration) {
 	return pause
 }
 
-// untold returns the facts of posts after a seq that no decision is in the log about, in the order in which they were
+// undecided returns the facts of posts after a seq that no decision is in the log about, in the order in which they were
 // posted, and the seq of the newest post.
-func (m *Service) untold(ctx context.Context, after int64) (facts []channel.Inbound, head int64, err error) {
+func (m *Service) undecided(ctx context.Context, after int64) (facts []channel.Inbound, head int64, err error) {
 	_, err = m.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		facts = nil
 		var posts []routing.Post
-		if posts, head, err = routing.Undecided(tx, m.o.Channel, after, m.o.Now().Add(-untoldAge).UnixMilli(), maxUntold); err != nil {
+		if posts, head, err = routing.Undecided(tx, m.o.Channel, after, m.o.Now().Add(-undecidedAge).UnixMilli(), maxUndecided); err != nil {
 			return nil, err
 		}
 		for i := range posts {

@@ -145,7 +145,7 @@ func (h *intake) post(tx eventstore.Tx) (p post, err error) {
 	return p, nil
 }
 
-// underWay finds the message among deliveries in progress, by nonce, or by place, bot and text. One that was begun and
+// underWay finds the message among deliveries in progress, by nonce, or by place, bot and text. One that was tried and
 // waits for its next attempt, such as after a restart, is found by nonce only: the message may be its last attempt's.
 func (h *intake) underWay(tx eventstore.Tx) (post, error) {
 	leased, err := workqueue.LeasedOf(tx, h.o.Channel)
@@ -156,11 +156,11 @@ func (h *intake) underWay(tx eventstore.Tx) (post, error) {
 	if found || err != nil || h.in.Message.Nonce == "" {
 		return p, err
 	}
-	begun, err := workqueue.BegunOf(tx, h.o.Channel, h.o.Channel)
+	tried, err := workqueue.TriedOf(tx, h.o.Channel, h.o.Channel)
 	if err != nil {
 		return post{}, err
 	}
-	p, _, err = h.among(tx, begun, false)
+	p, _, err = h.among(tx, tried, false)
 	return p, err
 }
 

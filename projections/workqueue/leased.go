@@ -16,14 +16,14 @@ func LeasedOf(tx eventstore.Tx, kind string) (list []Item, err error) {
 	return projections.ReadAll(tx, "list leased work", selectLeased, []any{kind}, itemOf)
 }
 
-const selectBegun = "SELECT " + itemColumns + ` FROM work_keys k JOIN work w ON w.stream = k.first
+const selectTried = "SELECT " + itemColumns + ` FROM work_keys k JOIN work w ON w.stream = k.first
  WHERE k.pool = ? AND k.ready_at IS NOT NULL AND k.kind = ? AND w.attempt > 0`
 
-// BegunOf returns the waiting items of a kind in a pool that have been begun before: what their last attempt did may be
+// TriedOf returns the waiting items of a kind in a pool that have been tried before: what their last attempt did may be
 // unknown. Like LeasedOf it is for the transaction that is going to append. Its cost grows with the keys that have waiting
-// items, since only the first item of a key is ever begun.
-func BegunOf(tx eventstore.Tx, pool, kind string) (list []Item, err error) {
-	list, err = projections.ReadAll(tx, "list work begun before", selectBegun, []any{pool, kind}, itemOf)
+// items, since only the first item of a key is ever tried.
+func TriedOf(tx eventstore.Tx, pool, kind string) (list []Item, err error) {
+	list, err = projections.ReadAll(tx, "list work tried before", selectTried, []any{pool, kind}, itemOf)
 	slices.SortFunc(list, func(x, y Item) int { return cmp.Compare(x.Seq, y.Seq) })
 	return list, err
 }

@@ -40,12 +40,12 @@ func TestLeasedOfAKind(t *testing.T) {
 	}
 }
 
-// Begun before is what waits for another attempt: not what was never begun, is leased or done, or of another kind.
-func TestBegunOfAKind(t *testing.T) {
+// Tried before is what waits for another attempt: not what was never tried, is leased or done, or of another kind.
+func TestTriedOfAKind(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	begun := func(kind string) (ids []string) {
-		for _, i := range decide(t, l, func(tx eventstore.Tx) ([]workqueue.Item, error) { return workqueue.BegunOf(tx, "p", kind) }) {
+	tried := func(kind string) (ids []string) {
+		for _, i := range decide(t, l, func(tx eventstore.Tx) ([]workqueue.Item, error) { return workqueue.TriedOf(tx, "p", kind) }) {
 			ids = append(ids, i.EffectID)
 		}
 		return ids
@@ -59,10 +59,10 @@ func TestBegunOfAKind(t *testing.T) {
 	l.append(t, event("d", "work.lease_expired", `"attempt":1,"reason":"restart"`))
 	l.append(t, event("c", "work.completed", `"attempt":1`))
 	l.append(t, event("b", "work.released", `"attempt":1,"dueAtMs":9000`))
-	if diff := cmp.Diff([]string{"b", "d"}, begun("k")); diff != "" {
-		t.Errorf("begun before are (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"b", "d"}, tried("k")); diff != "" {
+		t.Errorf("tried before are (-want +got):\n%s", diff)
 	}
-	if other := begun("mail"); other != nil {
-		t.Errorf("%v of another kind are begun, want none", other)
+	if other := tried("mail"); other != nil {
+		t.Errorf("%v of another kind are tried, want none", other)
 	}
 }

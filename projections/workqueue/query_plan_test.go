@@ -36,7 +36,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"dead":      {fromWork + ofState(Dead) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
 		"newest":    {fromWork + ofState(Dead) + newest, []any{0, 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
 		"first":     {selectFirstWaiting, []any{"p", "o"}, "SEARCH w USING INDEX work_waiting (pool=? AND owner=?)"},
-		"begun of":  {selectBegun, []any{"k", "k"}, "SEARCH k USING INDEX work_keys_ready (pool=?)"},
+		"tried of":  {selectTried, []any{"k", "k"}, "SEARCH k USING INDEX work_keys_ready (pool=?)"},
 		"leased of": {selectLeased, []any{"k"}, "SEARCH w USING INDEX work_leased (seq>?)"},
 		"leased":    {fromWork + ofState(Leased) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_leased (seq>?)"},
 	} {
