@@ -101,7 +101,7 @@ func (a *app) created(m *messageShape, late bool) bool {
 		return false
 	}
 	if f.Author.Account != "" {
-		nonce, known := a.nonceOf(m, f.Author.Account)
+		nonce, known := a.nonceOf(m, f.Author.Account, late)
 		if !known {
 			return false
 		}

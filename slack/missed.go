@@ -190,7 +190,7 @@ func (a *app) gather(c missed) (all []messageShape, refused *channel.Error) {
 		if mark, known := a.memory.marks[place{chat: c.place.chat, thread: root.TS}.id()]; known {
 			after = mark
 		}
-		if stamp(root.LatestReply) > after {
+		if delete(threads, root.TS); stamp(root.LatestReply) > after {
 			threads[root.TS] = after
 		}
 	}

@@ -80,13 +80,17 @@ func (p *posts) nonce(id string) (nonce string, known bool) {
 // nonceOf is the nonce of a message that one of our apps has written, "" if it has none. Slack's events do not have it,
 // and may come before the answer to the request that posts. What was posted by a request without an answer, or before the
 // last restart, is looked up: the metadata of a message has its nonce. It is not known if that fails for now.
-func (a *app) nonceOf(m *messageShape, account string) (nonce string, known bool) {
+// late says that the message was read with its metadata.
+func (a *app) nonceOf(m *messageShape, account string, late bool) (nonce string, known bool) {
 	own := a.apps.app(account)
 	if own == nil {
 		own = a
 	}
-	if kind, nonce := m.key("nonce"); kind == metadataPost {
+	switch kind, nonce := m.key("nonce"); {
+	case kind == metadataPost:
 		return nonce, true
+	case kind != "", late && own == a: // an app always reads its own metadata
+		return "", true
 	}
 	in := place{chat: m.Channel, thread: m.inThread()}
 	id := in.messageID(m.TS)

@@ -24,22 +24,27 @@ const (
 	maxAge     = 5 * time.Minute         // difference between Slack's clock and ours, in both directions
 	answerTime = 2500 * time.Millisecond // Slack waits three seconds
 	lateRetry  = 2                       // from this attempt on, other events may have been given up
+
+	longestQuiet = 12 // times the silence: the most between two looks
 )
 
 // listen connects an app whose events come by HTTP, until Slack cannot be asked any more or the app ends. There is no
 // connection that ends in an outage. But Slack repeats an event for about six minutes: what it has given up came before a
-// silence. So after a silence the app asks for what it was not told, and the first event after one waits for that.
+// silence. So after a silence the app asks for what it was not told, ever more rarely while that lasts, and the first
+// event after one waits for that.
 func (a *app) listen() error {
 	a.toldAt.Store(a.apps.o.Now().UnixMilli())
 	a.opened()
-	for channel.Rest(a.ctx, a.apps.o.AfterFunc, a.quiet()) == nil {
+	for wait := a.quiet(); channel.Rest(a.ctx, a.apps.o.AfterFunc, wait) == nil; {
 		if !a.isSilent() {
+			wait = a.quiet()
 			continue
 		}
 		if err := a.check(); err != nil {
 			return err
 		}
 		a.enqueue(incoming{connected: true})
+		wait = min(2*wait, longestQuiet*a.quiet())
 	}
 	return nil
 }

@@ -680,6 +680,19 @@ func TestAChainOfCausesIsCounted(t *testing.T) {
 	in = l.message("eden", general, "@dajim 둘째")
 	in.Message.Nonce = d.Nonce("reply/r-3/again", general, 1)
 	l.want(l.hears(in), "dropped:continuation")
+	// The same where it is unknown whether it was posted.
+	l.says("bora", general, "@eden 계속")
+	in = l.after(10*time.Second).message("eden", general, "@dajim 셋째")
+	lost := delivery.Delivery{Purpose: delivery.Reply, AgentID: "eden", AccountID: "acc-eden", GuildID: guild, ChannelID: "800000000000000009", RunID: "r-3",
+		Messages: []string{mentions("**@dajim** 셋째")}}
+	in.Message.ChannelID = lost.ChannelID
+	l.lease(&lost, "reply/r-3/lost")
+	l.append(coordination.WorkStream("reply/r-3/lost"), coordination.TypeWorkDead, "eden", coordination.WorkAttempt{Context: observing(), EffectID: "reply/r-3/lost",
+		Attempt: 1, Error: "delivery_unknown"})
+	in.Message.Nonce = lost.Nonce("reply/r-3/lost", lost.ChannelID, 0)
+	if got := hop(l.hears(in), "dajim"); got != 4 {
+		t.Errorf("hop %d after a run of hop 3 whose post was given up, want 4", got)
+	}
 	// A request, and what is said in its thread.
 	l.collaborates("c1", "ruda", "eden", 5)
 	if got := hop(l.after(10*time.Second).says("eden", thread, "했어요"), "ruda"); got != 5 {

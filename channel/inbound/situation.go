@@ -146,7 +146,8 @@ func (h *intake) post(tx eventstore.Tx) (p post, err error) {
 }
 
 // underWay finds the message among deliveries in progress, by nonce, or by place, bot and text. One that was tried and
-// waits for its next attempt, such as after a restart, is found by nonce only: the message may be its last attempt's.
+// waits for its next attempt, such as after a restart, is found by nonce only: the message may be its last attempt's. So is
+// one whose outcome is unknown.
 func (h *intake) underWay(tx eventstore.Tx) (post, error) {
 	leased, err := workqueue.LeasedOf(tx, h.o.Channel)
 	if err != nil {
@@ -160,9 +161,19 @@ func (h *intake) underWay(tx eventstore.Tx) (post, error) {
 	if err != nil {
 		return post{}, err
 	}
-	p, _, err = h.among(tx, tried, false)
+	if p, found, err = h.among(tx, tried, false); found || err != nil {
+		return p, err
+	}
+	ended, err := workqueue.GivenUpOf(tx, h.o.Channel, maxGivenUp)
+	if err != nil {
+		return post{}, err
+	}
+	p, _, err = h.among(tx, ended, false)
 	return p, err
 }
+
+// maxGivenUp is how many deliveries that were given up are looked at for a message that was posted nevertheless.
+const maxGivenUp = 100
 
 // among finds the message among deliveries. byText says whether its text counts, too.
 func (h *intake) among(tx eventstore.Tx, items []workqueue.Item, byText bool) (p post, found bool, err error) {

@@ -16,6 +16,13 @@ func LeasedOf(tx eventstore.Tx, kind string) (list []Item, err error) {
 	return projections.ReadAll(tx, "list leased work", selectLeased, []any{kind}, itemOf)
 }
 
+const selectGivenUp = "SELECT " + itemColumns + " FROM work w WHERE w.seq > 0 AND w.state = 'dead' AND w.kind = ? ORDER BY w.seq DESC LIMIT ?"
+
+// GivenUpOf returns the last dead items of a kind, the latest request first, at most so many.
+func GivenUpOf(tx eventstore.Tx, kind string, most int) (list []Item, err error) {
+	return projections.ReadAll(tx, "list dead work", selectGivenUp, []any{kind, most}, itemOf)
+}
+
 const selectTried = "SELECT " + itemColumns + ` FROM work_keys k JOIN work w ON w.stream = k.first
  WHERE k.pool = ? AND k.ready_at IS NOT NULL AND k.kind = ? AND w.attempt > 0`
 

@@ -37,6 +37,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"newest":    {fromWork + ofState(Dead) + newest, []any{0, 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
 		"first":     {selectFirstWaiting, []any{"p", "o"}, "SEARCH w USING INDEX work_waiting (pool=? AND owner=?)"},
 		"tried of":  {selectTried, []any{"k", "k"}, "SEARCH k USING INDEX work_keys_ready (pool=?)"},
+		"given up":  {selectGivenUp, []any{"k", 9}, "SEARCH w USING INDEX work_dead (seq>?)"},
 		"leased of": {selectLeased, []any{"k"}, "SEARCH w USING INDEX work_leased (seq>?)"},
 		"leased":    {fromWork + ofState(Leased) + inOrder, []any{0, 9}, "SEARCH w USING INDEX work_leased (seq>?)"},
 	} {
