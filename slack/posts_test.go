@@ -15,7 +15,9 @@ const markup = "**bold** and [a link](https://example.com/a)"
 // An app is told of its own post before the answer to the request that posts: the fact waits, and has the nonce.
 func TestOwnPostsHaveTheirNonce(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t).start().fast()
+	m := newTeam(t, func(s *slacktest.Options, _ *channel.Options) {
+		s.Ack, s.Retries = 100*time.Millisecond, []time.Duration{time.Millisecond, time.Second, time.Second, time.Second}
+	}).start().fast()
 	release := make(chan struct{})
 	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: posting}, Effect: slacktest.HoldAnswer(release)})
 	done := make(chan error, 1)
@@ -23,14 +25,18 @@ func TestOwnPostsHaveTheirNonce(t *testing.T) {
 		_, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.place, Content: markup, Nonce: "n1"})
 		done <- err
 	}()
-	if _, err := m.WaitDelivery(m.ctx, m.eden.ID, func(d slacktest.Delivery) bool { return d.Attempts > 0 }); err != nil {
-		t.Fatal(err)
+	d, err := m.WaitDelivery(m.ctx, m.eden.ID, func(d slacktest.Delivery) bool { return d.Attempts > 1 || d.Acked })
+	if err != nil || d.Acked {
+		t.Errorf("the event is %+v, %v, want it not acknowledged before the answer", d, err)
 	}
 	close(release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	m.hasNonce("n1")
+	if n := len(m.RequestsTo(slacktest.Match{Method: listing})); n != 0 {
+		t.Errorf("the nonce was looked up %d times, want the facts to wait for the answer", n)
+	}
 }
 
 // hasNonce waits until both apps were told of the one message, and compares its nonce.
