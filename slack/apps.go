@@ -68,6 +68,9 @@ func New(o channel.Options) *Apps {
 func (m *memory) mark(k channel.Mark) {
 	if _, ts, ok := parseMessage(k.MessageID); ok {
 		m.recordMessage(k.ChannelID, stamp(ts))
+		if m.oldest == 0 || stamp(ts) < m.oldest {
+			m.oldest = stamp(ts)
+		}
 	}
 }
 
@@ -130,7 +133,7 @@ func (b *Apps) memoryOf(account string) *memory {
 	if m == nil {
 		m = newMemory()
 		if b.common != nil {
-			m.marks, m.newest = maps.Clone(b.common.marks), b.common.newest
+			m.marks, m.newest, m.oldest = maps.Clone(b.common.marks), b.common.newest, b.common.oldest
 		}
 		b.memories[account] = m
 	}

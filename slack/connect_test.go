@@ -149,6 +149,28 @@ func TestMarksOfTheLastRunAreUsed(t *testing.T) {
 	}
 }
 
+// While one app was away, the others went on: the newest message that the log knows says nothing of the conversations that
+// only that app has.
+func TestTheFirstDirectMessageDuringAnOutageOfOneAppIsRead(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	other := m.AddChannel("other", m.bora.ID, m.eden.UserID)
+	first := m.post(m.channel.ID, "known to both")
+	direct := m.bora.Conversation(m.ruda.UserID)
+	m.post(direct.ID, "psst")
+	newest := m.post(other.ID, "known to eden")
+	m.options.Marks = []channel.Mark{{GuildID: "slack:t00000001", ChannelID: m.place, MessageID: m.place + ":" + first.TS},
+		{GuildID: "slack:t00000001", ChannelID: place(other.ID), MessageID: place(other.ID) + ":" + newest.TS}}
+	m.Apps = slack.New(m.options)
+	m.start()
+	m.untilTold("ruda", "created psst (missed)")
+	m.post(m.channel.ID, "new")
+	m.untilTold("eden", "created new")
+	if diff := cmp.Diff([]string{"created new"}, m.told("eden")); diff != "" {
+		t.Errorf("eden was told (-want +got):\n%s", diff)
+	}
+}
+
 // A fact is stored before Slack is told that it has arrived: after a kill in between, Slack tells it again.
 func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
 	t.Parallel()

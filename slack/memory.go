@@ -9,6 +9,7 @@ import (
 type memory struct {
 	marks  map[string]int64 // by conversation and thread: the newest message, in microseconds
 	newest int64            // of all messages
+	oldest int64            // the oldest mark of the last run; 0 if there is none
 
 	seen  map[fact]bool
 	order []fact // of seen, oldest first
@@ -77,8 +78,10 @@ type missed struct {
 }
 
 // gaps are the places to read after a disconnection, those with the newest messages first. In conversations without a
-// mark messages are missing since the newest of all: what was before was received, or never to be.
-func (m *memory) gaps(member []string) (all []missed, beyond int) {
+// mark messages are missing since the newest of all: what was before was received, or never to be. A conversation with one
+// person concerns this app alone, but the marks of the last run are those of all apps: if it has none, no message of it was
+// received while the log has marks, so it is read since the oldest of these.
+func (m *memory) gaps(member []string, isDirect func(chat string) bool) (all []missed, beyond int) {
 	if m.newest == 0 {
 		return nil, 0
 	}
@@ -97,7 +100,11 @@ func (m *memory) gaps(member []string) (all []missed, beyond int) {
 	}
 	for _, chat := range member {
 		if p := (place{chat: chat}); !known[p.id()] {
-			all = append(all, missed{place: p, after: m.newest})
+			after := m.newest
+			if m.oldest > 0 && isDirect(chat) {
+				after = m.oldest
+			}
+			all = append(all, missed{place: p, after: after})
 		}
 	}
 	all, lost := newestOf(all, maxMissedChannels)

@@ -36,7 +36,7 @@ const (
 // arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile.
 func (a *app) arrive() {
 	member := a.list()
-	gaps, beyond := a.memory.gaps(member)
+	gaps, beyond := a.memory.gaps(member, a.apps.directory.isDirect)
 	if beyond > 0 {
 		a.unread("too many conversations with missed messages; skipping the rest", "conversations", beyond)
 	}
