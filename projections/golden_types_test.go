@@ -169,6 +169,7 @@ var dataTypes = []struct {
 	{"discord.inbound.", coordination.DiscordInbound{}},
 	{"discord.", coordination.DiscordOutbound{}},
 	{"identity.", coordination.IdentityBot{}},
+	{"pairing.", coordination.Pairing{}},
 	{"thread.participant.", coordination.ThreadParticipant{}},
 	{"thread.", coordination.Thread{}},
 	{"sink.", coordination.SinkAdvanced{}},

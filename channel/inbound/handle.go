@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,7 +176,8 @@ type intake struct {
 	suspended *route.Suspension
 	warnings  []route.Warning
 	refused   []refused
-	stopped   []string // keys of the sessions in which runs are stopped
+	stopped   []string              // keys of the sessions in which runs are stopped
+	paired    *coordination.Pairing // the author's request to write to agents; nil: none is made
 }
 
 func (m *Service) newIntake(in *channel.Inbound) *intake {
@@ -200,7 +202,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		}
 	}()
 	h.decision, h.asked, h.talk, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
-	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
+	h.said, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
 	}
@@ -213,6 +215,10 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 	if err != nil {
 		return nil, err
 	}
+	paired, err := h.pairs(tx, &d)
+	if err != nil {
+		return nil, err
+	}
 	h.suspended, h.warnings = d.Suspend, d.Warnings
 	if appends, err = appendsOf(h.decisionEvents(&d, &s.Message), h.message.ID); err != nil {
 		return nil, err
@@ -222,7 +228,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		return nil, err
 	}
 	h.decision = &d
-	return append(append(appends, answered...), asked...), nil
+	return slices.Concat(appends, answered, asked, paired), nil
 }
 
 // answers returns the events for a message that answers a request.
@@ -279,6 +285,9 @@ func (m *Service) notify(h *intake) {
 	}
 	for _, r := range h.refused {
 		m.o.Logger.Warn(m.title+" message refused", "message", h.message.ID, "agent", r.agent, "err", r.why)
+	}
+	if h.paired != nil {
+		m.o.Logger.Info("a person asks to write to an agent: see openclawd pairing list "+m.o.Channel, "agent", h.paired.AgentID, "user", h.paired.UserID)
 	}
 	if h.suspended != nil {
 		m.o.Logger.Warn("bot loop: bots suspended", "place", h.suspended.Place, "reason", h.suspended.Reason, "until", h.suspended.Until)
