@@ -126,6 +126,8 @@ const (
 	TypeDiscordDeliveryUnknown      = "discord.delivery_unknown"
 	TypeIdentityBotRegistered       = "identity.bot_registered"
 	TypeIdentityBotUnregistered     = "identity.bot_unregistered"
+	TypeDiscordInboundEdited        = "discord.inbound.edited"
+	TypeDiscordInboundDeleted       = "discord.inbound.deleted"
 	TypePairingRequested            = "pairing.requested"
 	TypePairingApproved             = "pairing.approved"
 	TypePairingRevoked              = "pairing.revoked"
@@ -304,6 +306,8 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeDiscordDeliveryUnknown, Role: RoleObservability, Doc: "it is unknown whether a message was posted"},
 	{Type: TypeIdentityBotRegistered, Role: RoleObservability, Doc: "a bot speaks for an agent"},
 	{Type: TypeIdentityBotUnregistered, Role: RoleObservability, Doc: "a bot no longer speaks for an agent"},
+	{Type: TypeDiscordInboundEdited, Role: RoleObservability, Doc: "a message that agents know was edited by its author"},
+	{Type: TypeDiscordInboundDeleted, Role: RoleObservability, Doc: "a message that agents know was deleted"},
 	{Type: TypePairingRequested, Role: RoleObservability, Doc: "an unknown person wrote to a bot and was given a code"},
 	{Type: TypePairingApproved, Role: RoleObservability, Doc: "an operator allowed a person to write to agents"},
 	{Type: TypePairingRevoked, Role: RoleObservability, Doc: "an operator took back that permission, or a request for it"},

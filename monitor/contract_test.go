@@ -264,6 +264,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/approve", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/reject", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/pairings/approve", 400)] = true
+	asked[contract.check(t, http.MethodPost, "/api/pairings/revoke", 400)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)

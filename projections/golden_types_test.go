@@ -166,6 +166,8 @@ var dataTypes = []struct {
 	{"run.", coordination.RunOver{}},
 	{"work.scheduled", coordination.WorkScheduled{}},
 	{"work.", coordination.WorkAttempt{}},
+	{"discord.inbound.edited", coordination.DiscordChange{}},
+	{"discord.inbound.deleted", coordination.DiscordChange{}},
 	{"discord.inbound.", coordination.DiscordInbound{}},
 	{"discord.", coordination.DiscordOutbound{}},
 	{"identity.", coordination.IdentityBot{}},

@@ -13,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/chain"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -25,11 +26,15 @@ import (
 // retried. It is the OnMessage of channel.Options, with the program's context.
 func (m *Service) Handle(ctx context.Context, in channel.Inbound) {
 	id := in.Message.ID
-	if in.Kind != channel.Created || id == "" || m.isDecided(id) {
+	if id == "" || in.Kind == channel.Created && m.isDecided(id) {
 		return
 	}
 	if !m.owns(&in.Message) {
 		m.o.Logger.Error("a message has an id of another channel; dropped", "channel", m.o.Channel, "message", id, "place", in.Message.ChannelID)
+		return
+	}
+	if in.Kind != channel.Created {
+		m.change(ctx, &in)
 		return
 	}
 	began := m.o.Now()
@@ -120,9 +125,10 @@ func (m *Service) isFinal(err error) bool {
 		invalid  *eventstore.InvalidError
 		refused  *eventstore.RefusedError
 		broken   *panicked
+		unsaid   *delivery.Refusal
 	)
 	return errors.Is(err, eventstore.ErrClosed) || errors.As(err, &conflict) || errors.As(err, &reuse) || errors.As(err, &invalid) ||
-		errors.As(err, &broken) || errors.As(err, &refused) && !m.o.Log.Fatal(err)
+		errors.As(err, &unsaid) || errors.As(err, &broken) || errors.As(err, &refused) && !m.o.Log.Fatal(err)
 }
 
 // giveUp drops a message that cannot be decided or whose decision is rejected by the log, recording it with an event
@@ -203,6 +209,9 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 	}()
 	h.decision, h.asked, h.talk, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
 	h.said, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil
+	if h.in.Kind != channel.Created {
+		return h.changed(tx)
+	}
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
 	}

@@ -9,7 +9,8 @@
 //   - that a decision is on disk together with its runs, or not at all.
 //
 // Each message is decided on its own; an agent's text posted as several messages is decided as a whole with the first.
-// Later edits and deletions do not change decisions.
+// Later edits and deletions are recorded, once, and change no decision: no agent runs for them. An agent that handled the
+// message is told when it handles the next one in the same place.
 package inbound
 
 import (

@@ -24,7 +24,7 @@ func Definition() projections.Definition {
 	return projections.Definition{
 		Name: Name, Version: version, Kind: projections.Decision,
 		Tables: []string{"discord_messages", "discord_verdicts", "discord_places", "discord_participants", "discord_observed", "discord_observers",
-			"discord_pairs", "discord_posts", "channel_people"},
+			"discord_pairs", "discord_posts", "channel_people", "discord_changes"},
 		New: func(name func(string) string) projections.Projector {
 			return &projector{
 				messages:     newMessages(name("discord_messages")),
@@ -36,6 +36,7 @@ func Definition() projections.Definition {
 				pairs:        newPairs(name("discord_pairs")),
 				posts:        newPosts(name("discord_posts")),
 				people:       newPeople(name("channel_people")),
+				changes:      newChanges(name("discord_changes")),
 			}
 		},
 	}
@@ -51,10 +52,11 @@ type projector struct {
 	pairs        *projections.Table[string, pair]
 	posts        *projections.Table[string, post]
 	people       *projections.Table[personKey, person]
+	changes      *projections.Table[string, change]
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.messages, p.verdicts, p.places, p.participants, p.observed, p.observers, p.pairs, p.posts, p.people}
+	return []projections.Rows{p.messages, p.verdicts, p.places, p.participants, p.observed, p.observers, p.pairs, p.posts, p.people, p.changes}
 }
 
 // Apply folds one event. It never refuses an event: an event that is inconsistent, cannot be read, or is in the wrong
@@ -82,6 +84,8 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 		return p.failed(tx, e)
 	case coordination.TypePairingRequested, coordination.TypePairingApproved, coordination.TypePairingRevoked, coordination.TypePairingRefused:
 		return p.paired(tx, e)
+	case coordination.TypeDiscordInboundEdited, coordination.TypeDiscordInboundDeleted:
+		return p.changed(tx, e)
 	}
 	return nil
 }
