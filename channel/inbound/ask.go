@@ -63,6 +63,7 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			return nil, err
 		default:
 			v.RunID = ask.RunID
+			queued = append(queued, h.ack(v)...)
 		}
 		appends = append(appends, queued...)
 	}
