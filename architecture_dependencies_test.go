@@ -35,6 +35,7 @@ var layout = []rule{
 	{"coordination/approval", []string{"coordination"}, "approvals depend on the vocabulary only"},
 	{"coordination/health", []string{"coordination"}, "health states do not depend on the parts they describe"},
 	{"coordination/policy", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
+	{"coordination/pairing", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/redaction", []string{"coordination"}, "redaction orders depend on the vocabulary only"},
 	{"coordination/snapshot", []string{"coordination"}, "a snapshot is spoken of without knowing how it is built"},
 	{"coordination/tool", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},

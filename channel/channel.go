@@ -91,6 +91,9 @@ type Poster interface {
 	Edit(ctx context.Context, account, place, message, content string) error
 	// Typing shows for some seconds that the bot is typing.
 	Typing(ctx context.Context, account, place string) error
+	// React puts a bot's reaction on a message, or removes it: an emoji, in Slack its name there. That it is so already is
+	// no failure.
+	React(ctx context.Context, account, place, message, emoji string, on bool) error
 	// StartThread opens a thread. Repeating it may open a second one: see FindThread.
 	StartThread(ctx context.Context, o Opening) (Thread, error)
 	// Components are buttons in the service's own form, a JSON array, for Post.Components; nil if one of them is too long

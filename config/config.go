@@ -28,6 +28,7 @@ type Config struct {
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
 	UI          UI
+	Messages    Messages
 
 	// Settings that openclawd ignores: those of File first, in order, and the number of further ones.
 	Unsupported     []Unsupported

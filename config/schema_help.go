@@ -224,8 +224,13 @@ func ownHelp() map[string]string {
 		"taskMonitor.allowedOrigins":                           "Origins of pages that may read.",
 		"taskMonitor.taskHubUrl":                               "URL of Task-Hub.",
 		"ui":                                                   "Task-Hub, the web page.",
-		"ui.viewers":                                           "Who may read Task-Hub without being able to change anything.",
-		"ui.viewers[].name":                                    "The viewer's name.",
-		"ui.viewers[].token":                                   "The token with which the viewer logs in, at least 16 characters.",
+		"messages":                                             "Settings of messages in all channels.",
+		"messages.ackReaction":                                 "Emoji with which a bot acknowledges a message that its agent handles; none by default.",
+		"messages.ackReactionScope":                            "Which messages are acknowledged: those in channels that mention the agent, all in channels, direct ones, all, or none.",
+		"messages.removeAckAfterReply":                         "Whether the acknowledgement is removed after the answer.",
+
+		"ui.viewers":         "Who may read Task-Hub without being able to change anything.",
+		"ui.viewers[].name":  "The viewer's name.",
+		"ui.viewers[].token": "The token with which the viewer logs in, at least 16 characters.",
 	}
 }

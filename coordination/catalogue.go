@@ -126,6 +126,12 @@ const (
 	TypeDiscordDeliveryUnknown      = "discord.delivery_unknown"
 	TypeIdentityBotRegistered       = "identity.bot_registered"
 	TypeIdentityBotUnregistered     = "identity.bot_unregistered"
+	TypeDiscordInboundEdited        = "discord.inbound.edited"
+	TypeDiscordInboundDeleted       = "discord.inbound.deleted"
+	TypePairingRequested            = "pairing.requested"
+	TypePairingApproved             = "pairing.approved"
+	TypePairingRevoked              = "pairing.revoked"
+	TypePairingRefused              = "pairing.refused"
 	TypeThreadCreated               = "thread.created"
 	TypeThreadParticipantRegistered = "thread.participant.registered"
 	TypeThreadParticipantExpired    = "thread.participant.expired"
@@ -187,7 +193,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are type prefixes of the system's own bookkeeping.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.", "sink.", "log.",
+	"work.", "sink.", "log.", "pairing.",
 }
 
 // Internal reports whether events of a type, known or not, are the system's own bookkeeping: the Task-Monitor API omits those produced
@@ -300,6 +306,12 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeDiscordDeliveryUnknown, Role: RoleObservability, Doc: "it is unknown whether a message was posted"},
 	{Type: TypeIdentityBotRegistered, Role: RoleObservability, Doc: "a bot speaks for an agent"},
 	{Type: TypeIdentityBotUnregistered, Role: RoleObservability, Doc: "a bot no longer speaks for an agent"},
+	{Type: TypeDiscordInboundEdited, Role: RoleObservability, Doc: "a message that agents know was edited by its author"},
+	{Type: TypeDiscordInboundDeleted, Role: RoleObservability, Doc: "a message that agents know was deleted"},
+	{Type: TypePairingRequested, Role: RoleObservability, Doc: "an unknown person wrote to a bot and was given a code"},
+	{Type: TypePairingApproved, Role: RoleObservability, Doc: "an operator allowed a person to write to agents"},
+	{Type: TypePairingRevoked, Role: RoleObservability, Doc: "an operator took back that permission, or a request for it"},
+	{Type: TypePairingRefused, Role: RoleObservability, Doc: "an operator gave a code that no pending request has"},
 	{Type: TypeThreadCreated, Role: RoleObservability, Doc: "a thread was opened, or taken over from the cache"},
 	{Type: TypeThreadParticipantRegistered, Role: RoleObservability, Doc: "an agent participates in a thread"},
 	{Type: TypeThreadParticipantExpired, Role: RoleObservability, Doc: "an agent no longer participates in a thread"},

@@ -46,6 +46,20 @@ type DiscordInbound struct {
 	CodeRefs []string `json:"codeRefs,omitempty"`
 }
 
+// DiscordChange is the data of discord.inbound.edited and discord.inbound.deleted, for all channels: what happened to a message after the
+// decision about it. The event's time is when it was edited, as far as the service says so.
+type DiscordChange struct {
+	Context
+	Channel   string `json:"channel,omitempty"` // absent: discord
+	MessageID string `json:"messageId"`
+	ChannelID string `json:"channelId"`
+	ThreadID  string `json:"threadId,omitempty"`
+	GuildID   string `json:"guildId,omitempty"`
+	AuthorID  string `json:"authorId,omitempty"` // of edited
+	Text      string `json:"text,omitempty"`     // of edited: the new text, if an agent handles the message
+	Summary   string `json:"summary,omitempty"`  // of edited: what observers keep of it
+}
+
 // CollabMessage is the data of collab.message: a message in a collaboration thread, for reading it as a conversation. The event's time
 // is when the message was sent.
 type CollabMessage struct {

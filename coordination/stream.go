@@ -61,6 +61,15 @@ func MessageOfStream(stream string) (id string, ok bool) {
 	return c.Name + ":" + rest, true
 }
 
+// PairingStream is the stream of a person's permission to write to agents in a channel; without a person, that of refused codes. A person
+// is known by the id in the service, never by a name.
+func PairingStream(channel, userID string) string {
+	if userID == "" {
+		return "pairing/" + channel
+	}
+	return hashedStream("pairing/", channel+":"+userID)
+}
+
 // ThreadStream is the stream of a thread or channel: participants and suspensions.
 func ThreadStream(threadID string) string { return hashedStream("thread/", threadID) }
 

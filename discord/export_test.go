@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/pronto-lab/openclawd/channel"
 )
@@ -28,16 +27,4 @@ func (b *Bots) EditThread(ctx context.Context, account, thread string, e ThreadE
 		return channel.Thread{}, err
 	}
 	return b.threadIn(deed, account, a)
-}
-
-// Reaction adds a reaction to a message: a Unicode emoji, or "name:id". Repeating it has no effect. The error is a
-// *channel.Error.
-func (b *Bots) Reaction(ctx context.Context, account, channel, message, emoji string) error {
-	const deed = "add a reaction"
-	if err := invalidID(deed, account, message); err != nil {
-		return err
-	}
-	path := "/channels/" + channel + "/messages/" + message + "/reactions/" + url.PathEscape(emoji) + "/@me"
-	_, err := b.atOnce(ctx, deed, account, channel, request{method: http.MethodPut, path: path})
-	return err
 }

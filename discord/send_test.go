@@ -270,7 +270,7 @@ func TestMessagesAreTouched(t *testing.T) {
 	}
 	m.untilTold("eden", "edited final "+m.bora.Mention())
 	for range 2 {
-		if err := m.Reaction(m.ctx, "eden", m.channel.ID, own.ID, "👀"); err != nil {
+		if err := m.React(m.ctx, "eden", m.channel.ID, own.ID, "👀", true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,6 +280,17 @@ func TestMessagesAreTouched(t *testing.T) {
 	got := m.Messages(m.channel.ID)[0]
 	if got.Content != "final "+m.bora.Mention() || len(got.Mentions) != 0 || len(got.Reactions) != 1 || got.Reactions[0].Count != 1 || got.Reactions[0].Emoji.Name != "👀" {
 		t.Errorf("the message is %+v, want it edited, without mentions, one 👀", got)
+	}
+	for range 2 {
+		if err := m.React(m.ctx, "eden", m.channel.ID, own.ID, "👀", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.Messages(m.channel.ID)[0]; len(got.Reactions) != 0 {
+		t.Errorf("the message has %+v, want no reaction", got.Reactions)
+	}
+	if err := m.React(m.ctx, "eden", m.channel.ID, "../../x", "👀", true); err == nil {
+		t.Error("a message is named by a path")
 	}
 	if err := m.Edit(m.ctx, "eden", m.channel.ID, own.ID, "mine"); err == nil {
 		t.Error("eden has edited what ruda has said")

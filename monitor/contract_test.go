@@ -51,6 +51,10 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/problems?kind=trouble", 400},
 		{"/api/problems?limit=501", 400},
 		{"/api/problems?min_seq=1000", 503},
+		{"/api/pairings", 200},
+		{"/api/pairings?channel=telegram&state=approved&limit=1", 200},
+		{"/api/pairings?channel=irc", 400},
+		{"/api/pairings?min_seq=1000", 503},
 		{"/api/counts", 200},
 		{"/api/counts?min_seq=x", 400},
 		{"/api/counts?min_seq=1000", 503},
@@ -261,6 +265,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/approve", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/reject", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/pairings/approve", 400)] = true
+	asked[contract.check(t, http.MethodPost, "/api/pairings/revoke", 400)] = true
 	for path := range contract.document.Paths.Map() {
 		if !asked[path] {
 			t.Errorf("nothing asks for %s", path)

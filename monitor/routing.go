@@ -40,6 +40,9 @@ type RoutedMessage struct {
 	System      bool   `json:"system,omitempty"`      // posted by openclawd itself
 	Link        string `json:"link"`                  // Discord URL
 	At          int64  `json:"at"`                    // sending time, ms since 1970
+	EditedAt    int64  `json:"editedAt,omitempty"`    // when its author edited it last, ms since 1970
+	EditedText  string `json:"editedText,omitempty"`  // what it says since then, like Text
+	DeletedAt   int64  `json:"deletedAt,omitempty"`   // ms since 1970
 }
 
 // RoutedVerdict is a message's role for one agent, and the reason.
@@ -179,6 +182,11 @@ func (b *routingReader) message(ctx context.Context, m *routing.Message) (Routed
 	a := RoutedMessage{MessageID: m.ID, GuildID: m.GuildID, ChannelID: cmp.Or(m.ChannelID, m.PlaceID), ThreadID: m.ThreadID, AuthorID: m.AuthorID,
 		AuthorName: m.AuthorName, AuthorAgent: m.AuthorAgent, Text: b.words.Text(m.Text), System: m.System, Link: linkOf(m.GuildID, m.PlaceID, m.ID),
 		At: m.At}
+	change, text, err := routing.ChangeOf(projections.Reading(ctx, b.tx), m.ID)
+	if err != nil {
+		return a, err
+	}
+	a.EditedAt, a.DeletedAt, a.EditedText = change.EditedAt, change.DeletedAt, b.words.Text(text)
 	a.ChannelName, a.ThreadName = b.words.channel(a.ChannelID), b.words.channel(m.ThreadID)
 	if m.ThreadID == "" || a.ThreadName != "" {
 		return a, nil

@@ -75,7 +75,7 @@ func dropSentence(reason route.Reason) string {
 	case route.DirectNotAllowed:
 		return "Its author is not in channels.discord.allowFrom and may not send direct messages to the bot."
 	case route.DirectNotPaired:
-		return "channels.discord.dmPolicy is pairing, which openclawd does not support, and its author is not in channels.discord.allowFrom, which lists who may send direct messages."
+		return "channels.discord.dmPolicy is pairing, and its author is neither approved nor in channels.discord.allowFrom: openclawd pairing list shows who waits."
 	case route.SinkThread:
 		return "The thread is for reports only."
 	case route.SinkPost:

@@ -87,7 +87,7 @@ func TestRoutingSaysWhyNoAgentAnswered(t *testing.T) {
 		says   string
 		warns  string
 	}{
-		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. channels.discord.dmPolicy is pairing, which openclawd does not support, and its author is not in channels.discord.allowFrom, which lists who may send direct messages.", ""},
+		{direct, []string{"eden dropped dm_not_paired"}, "No agent handles or remembers it. channels.discord.dmPolicy is pairing, and its author is neither approved nor in channels.discord.allowFrom: openclawd pairing list shows who waits.", ""},
 		{sibling, []string{"ruda observer sibling_message", "seum observer sibling_message"},
 			"No agent handles it. It was written by another agent in a channel and mentions no one.", ""},
 		{foreign, []string{"eden dropped foreign_bot", "ruda dropped foreign_bot", "seum dropped foreign_bot"},

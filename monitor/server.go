@@ -96,6 +96,7 @@ type Options struct {
 
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	Operator  Operator  // likewise for tasks
+	Pairings  Pairings  // likewise for people who ask to write to agents
 	// Reminders says when unanswered requests in Discord are followed up; nil: unknown.
 	Reminders func() response.Policy
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
@@ -224,6 +225,9 @@ func (s *Server) routes() []endpoint {
 		{"", "/api/continuation", "GET /api/continuation", s.listContinuations},
 		{"", approvalsPath, "GET /api/approvals", s.listApprovals},
 		{"", approvalsPath + "/*", "GET /api/approvals/:id", s.showApproval},
+		{"", pairingsPath, "GET /api/pairings", s.listPairings},
+		{http.MethodPost, pairingsApproving, "POST /api/pairings/approve", s.approvePairing},
+		{http.MethodPost, pairingsRevoking, "POST /api/pairings/revoke", s.revokePairing},
 		{http.MethodPost, approvalsPath + "/*" + approveTail, "POST /api/approvals/:id/approve", s.approve},
 		{http.MethodPost, approvalsPath + "/*" + rejectTail, "POST /api/approvals/:id/reject", s.reject},
 		{"", owedPath, "GET /api/owed", s.listOwed},

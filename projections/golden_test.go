@@ -30,6 +30,8 @@ var goldenLogs = map[string]string{
 	"6-continuation":    "c715cc9d5da2a49508ceeedb5855223f0c6f678fe3cc734ede1c38bb19189a06",
 	"7-discord":         "52c035790689ff865ef7ee31f44c63343a498680c4ff45ba9999fe68e0c5b9e0",
 	"8-redacted":        "ea1a6e8e734369599ed1d5c518775aea69b8b2319f05c417a929ae5b77498512",
+	"10-pairing":        "e58eed2f78a004612bfde9897096364056a4914599a22c896ad8999e223d3cf7",
+	"11-edits":          "9c8623bd8752b8ba67f75a8ee136b1f7ab50de0be653f52fa0c5d27b5ae1d490",
 	"9-collab-messages": "a06e7aadfea1e117f07f6bcf0e1e897e4239afab09f03f3e90aa99a230d0d852",
 }
 
@@ -69,6 +71,8 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "7-discord.ndjson", discordHistory(t))
 		recordGolden(t, "8-redacted.ndjson", redactedHistory(t), redactedSeqs...)
 		recordGolden(t, "9-collab-messages.ndjson", collabHistory(t))
+		recordGolden(t, "10-pairing.ndjson", pairingHistory(t))
+		recordGolden(t, "11-edits.ndjson", editHistory(t))
 	}
 	type version struct {
 		typ string

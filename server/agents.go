@@ -122,19 +122,20 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.runner = runner.New(runner.Options{
 		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
-		Wanted: a.messenger.Wanted, Remembered: a.discord.inbound.Remembered, Transcripts: p.transcripts,
+		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts,
 	})
 	runs.Follow(a.metrics.record)
 	for _, side := range a.sides() {
 		runs.Follow(side.typing.Update)
 	}
+	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.discord.requests.Tracker(), notifier.WebhookKind: a.discord.webhook}
+	for _, side := range a.sides() {
+		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
+	}
 	a.worker = worker.New(worker.Options{
 		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
-		Drain: runDrainTime,
-		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, coordination.Slack: a.slack.posts,
-			collabtools.TrackerKind: a.discord.requests.Tracker(),
-			notifier.WebhookKind:    a.discord.webhook},
+		Drain: runDrainTime, Handlers: handlers,
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
 		return err

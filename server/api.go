@@ -104,7 +104,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Logger: p.opts.Logger.With("component", "monitor"), Settings: p.settings.Monitor(), Durability: string(p.log.Durability()),
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
 		SQL: p.sql.sqlOf(), AdminToken: settings.AdminToken(p.opts.getenv).Value,
-		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Operator: p.agents.operatorOf(),
+		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Operator: p.agents.operatorOf(), Pairings: p.pairings(),
 		Continuation: p.explainer(), Reminders: p.agents.remindersOf(),
 		Names: p.agents.discordNames(), Bots: p.agents.discordBots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
 		Backups: backupFiles{p}, Configuration: configurationFile{p}, Replay: p.newReplay(),

@@ -40,6 +40,7 @@ type channelSide struct {
 	replies  *outbound.Replies
 	sends    *outbound.Sends
 	typing   *outbound.Typing
+	acks     *outbound.Acks
 	commands *command.Handler
 	metrics  *discordMetrics
 	logger   *slog.Logger
@@ -112,9 +113,10 @@ func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs, answered in
 			return a.exchange(tx, c.name, e, inForce().Session.MaxPingPongTurns, now)
 		}})
 	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd, Then: then})
+	c.acks = &outbound.Acks{Bots: c.bots, Logger: c.logger}
 	c.typing = &outbound.Typing{Channel: c.name, Bots: c.bots, Accounts: c.bots.Registry,
 		AfterFunc: func(wait time.Duration, f func()) channel.Timer { return time.AfterFunc(wait, f) }, Logger: c.logger}
-	c.commands = command.New(command.Options{Bots: c.bots, Sessions: channelSessions{p}, Config: inForce, Now: p.opts.Now, Logger: c.logger,
+	c.commands = command.New(command.Options{Bots: c.bots, Paired: p.paired(c.name), Sessions: channelSessions{p}, Config: inForce, Now: p.opts.Now, Logger: c.logger,
 		Approvals: command.Decisions{Decider: a.approvals, Language: func() coordination.Language { return inForce().Language() }}})
 }
 

@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/services/messenger"
@@ -97,6 +100,27 @@ func (c allAnnouncements) Post(ctx context.Context, post messenger.Post) error {
 		return &delivery.Refusal{Field: "channel", Value: post.Channel, HintText: "add an account with a token to channels." + post.Channel}
 	}
 	return one.Post(ctx, post)
+}
+
+// remembered is the context of a run: what the agent has observed in the place of its session.
+func (a *agents) remembered(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error) {
+	for _, side := range a.sides() {
+		if text, err := side.inbound.Remembered(tx, key, now); text != "" || err != nil {
+			return text, err
+		}
+	}
+	return "", nil
+}
+
+// Retries of an acknowledgement: only those after a restart, for a failure is not repeated.
+const (
+	ackAttempts = 100
+	ackTime     = time.Minute
+)
+
+// acksTask carries out acknowledgements of messages.
+func (c *channelSide) acksTask() worker.Handler {
+	return worker.Task(worker.Policy{MaxAttempts: ackAttempts, Timeout: ackTime}, c.acks.Do)
 }
 
 // announcements are those of all channels.

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -80,8 +82,7 @@ func TestDirectMessagesAreAnsweredWhereTheyAreWritten(t *testing.T) {
 // An author whose direct messages are ignored gets no answer, and the log says why.
 func TestDirectMessagesFollowThePolicy(t *testing.T) {
 	t.Parallel()
-	for policy, verdict := range map[string]string{"allowlist": "eden dropped dm_not_allowed", "pairing": "eden dropped dm_not_paired",
-		"disabled": "eden dropped dm_disabled"} {
+	for policy, verdict := range map[string]string{"allowlist": "eden dropped dm_not_allowed", "disabled": "eden dropped dm_disabled"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			team := startDiscordTeam(t, discordSetting{config: func(text string) string {
@@ -94,6 +95,40 @@ func TestDirectMessagesFollowThePolicy(t *testing.T) {
 			same(t, "conversation", team.texts(talk.ID), []string{"병욱: 안녕"})
 			same(t, "runs", team.runs(), "")
 		})
+	}
+}
+
+// A person whom no one knows is given a code, and is answered once an operator has approved it; also by commands.
+func TestUnknownPeopleArePaired(t *testing.T) {
+	t.Parallel()
+	team := startDiscordTeam(t, discordSetting{config: func(text string) string {
+		return strings.Replace(text, `dmPolicy: "open"`, `dmPolicy: "pairing"`, 1)
+	}})
+	talk := team.conversation("eden")
+	m := team.says(talk.ID, "안녕")
+	code := regexp.MustCompile(`pairing approve discord ([A-Z2-9]{8})$`)
+	team.await("the person is told the code", func() bool { return len(team.texts(talk.ID)) == 2 })
+	same(t, "verdicts", team.verdicts(m.ID), []string{"eden dropped dm_not_paired"})
+	told := code.FindStringSubmatch(team.texts(talk.ID)[1])
+	if told == nil {
+		t.Fatalf("the person is told %q", team.texts(talk.ID))
+	}
+	if got := team.slash(talk.ID, "eden", "status"); !strings.Contains(got, "allowFrom") {
+		t.Errorf("before the approval /status says %q", got)
+	}
+	answer, err := http.Post(team.url+"/api/pairings/approve", "application/json", strings.NewReader(`{"channel":"discord","code":"`+told[1]+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("the approval is answered %s", answer.Status)
+	}
+	team.says(talk.ID, "이제는?")
+	team.await("the person is answered", func() bool { return len(team.texts(talk.ID)) == 4 })
+	same(t, "what eden is told", team.asked("eden")[0].Message(), "[병욱] 이제는?")
+	if got := team.slash(talk.ID, "eden", "status"); strings.Contains(got, "allowFrom") {
+		t.Errorf("after the approval /status says %q", got)
 	}
 }
 

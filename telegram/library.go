@@ -84,6 +84,8 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 			LinkPreviewOptions: noPreview()})
 	case typingForm:
 		_, err = w.own.SendChatAction(ctx, &api.SendChatActionParams{ChatID: f.chat, MessageThreadID: f.topic, Action: models.ChatActionTyping})
+	case reactForm:
+		_, err = w.own.SetMessageReaction(ctx, f.params())
 	case topicForm:
 		_, err = w.own.CreateForumTopic(ctx, &api.CreateForumTopicParams{ChatID: f.chat, Name: f.name})
 	case pressedForm:
@@ -110,6 +112,15 @@ func (f sendForm) params() *api.SendMessageParams {
 		p.ReplyMarkup = &models.ForceReply{ForceReply: true, Selective: f.replyTo != 0}
 	case len(f.keyboard) > 0:
 		p.ReplyMarkup = map[string]json.RawMessage{"inline_keyboard": f.keyboard}
+	}
+	return p
+}
+
+func (f reactForm) params() *api.SetMessageReactionParams {
+	p := &api.SetMessageReactionParams{ChatID: f.chat, MessageID: f.message, Reaction: []models.ReactionType{}}
+	if f.emoji != "" {
+		p.Reaction = append(p.Reaction, models.ReactionType{Type: models.ReactionTypeTypeEmoji,
+			ReactionTypeEmoji: &models.ReactionTypeEmoji{Type: models.ReactionTypeTypeEmoji, Emoji: f.emoji}})
 	}
 	return p
 }

@@ -227,3 +227,30 @@ func (b *Bots) Typing(ctx context.Context, account, id string) error {
 	}
 	return nil
 }
+
+// React implements channel.Poster. Telegram accepts some emoji only, and a bot has one reaction to a message.
+func (b *Bots) React(ctx context.Context, account, id, message, emoji string, on bool) error {
+	const deed = "react to a message"
+	own, at, err := b.at(deed, account, id)
+	if err != nil {
+		return err
+	}
+	n := own.numberOf(at.chat, message)
+	if n == 0 {
+		return channel.Local(deed, account, id, http.StatusNotFound, fmt.Errorf("%q is no message of the chat", coordination.Head(message, maxShown)),
+			"name a message like telegram:-1001234567890:55")
+	}
+	leave, err := b.enter(ctx, deed, own, at, id)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if !on {
+		emoji = ""
+	}
+	if _, refused := own.ask(ctx, deed, id, reactForm{chat: at.chat, message: n, emoji: emoji}); refused != nil {
+		b.hold(own, at.chat, refused)
+		return refused
+	}
+	return nil
+}

@@ -63,6 +63,12 @@ type (
 		topic int
 	}
 
+	reactForm struct {
+		chat    int64
+		message int
+		emoji   string // "" removes the bot's reaction
+	}
+
 	topicForm struct {
 		chat int64
 		name string
@@ -88,6 +94,7 @@ func (dropWebhookForm) isForm() {}
 func (sendForm) isForm()        {}
 func (editForm) isForm()        {}
 func (typingForm) isForm()      {}
+func (reactForm) isForm()       {}
 func (topicForm) isForm()       {}
 func (pressedForm) isForm()     {}
 func (commandsForm) isForm()    {}

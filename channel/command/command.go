@@ -38,15 +38,17 @@ type Bots interface {
 // DefaultPatience is when a running action is acknowledged: Discord waits three seconds for the first answer.
 const DefaultPatience = 2 * time.Second
 
-// Options of New. All are required but Patience.
+// Options of New. All are required but Paired and Patience.
 type Options struct {
 	Bots      Bots
 	Sessions  Sessions
 	Approvals Approvals
 	Config    func() *config.Config // configuration in force
-	Now       func() time.Time
-	Logger    *slog.Logger
-	Patience  time.Duration // default: DefaultPatience
+	// Paired reports whether an operator allowed a user to write direct messages; default: no one.
+	Paired   func(ctx context.Context, userID string) bool
+	Now      func() time.Time
+	Logger   *slog.Logger
+	Patience time.Duration // default: DefaultPatience
 }
 
 // Handler answers interactions.
@@ -56,6 +58,9 @@ type Handler struct{ o Options }
 func New(o Options) *Handler {
 	if o.Patience <= 0 {
 		o.Patience = DefaultPatience
+	}
+	if o.Paired == nil {
+		o.Paired = func(context.Context, string) bool { return false }
 	}
 	return &Handler{o}
 }
@@ -90,7 +95,7 @@ func (d *Handler) Handle(ctx context.Context, i channel.Interaction) {
 }
 
 func (d *Handler) command(ctx context.Context, c *config.Config, i channel.Interaction) {
-	if why := d.maySpeak(c, &i); why != "" {
+	if why := d.maySpeak(ctx, c, &i); why != "" {
 		d.refuse(ctx, i, why)
 		return
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,8 +60,17 @@ func (d *Handler) agentOf(c *config.Config, i *channel.Interaction) string {
 }
 
 // maySpeak returns why a person may not address agents here; "" if allowed. The rules are those for messages.
-func (d *Handler) maySpeak(c *config.Config, i *channel.Interaction) string {
-	p, m := channel.PolicyOf(c, d.o.Bots.Name(), i.GuildID), i.Route()
+func (d *Handler) maySpeak(ctx context.Context, c *config.Config, i *channel.Interaction) string {
+	p := channel.PolicyOf(c, d.o.Bots.Name(), i.GuildID)
+	if m := i.Route(); !i.User.Bot && p.Bars(&m) == route.DirectNotPaired && d.o.Paired(ctx, i.User.ID) {
+		p.AllowFrom = append(p.AllowFrom, i.User.ID)
+	}
+	return d.speaks(c, &p, i)
+}
+
+// speaks is maySpeak by the given policy.
+func (d *Handler) speaks(c *config.Config, p *route.Policy, i *channel.Interaction) string {
+	m := i.Route()
 	switch {
 	case i.User.Bot:
 		return notPeople(c)
@@ -83,7 +93,8 @@ func (d *Handler) mayReset(c *config.Config, i *channel.Interaction, key coordin
 
 // mayDecide returns why a person may not decide approvals; "" if allowed. Allowed are users in the guild's settings or
 // the channel's allowFrom, and the recipient of escalations. If none of these is configured, in Discord everyone who may
-// address agents there; elsewhere no one, since what a button sends can be made up.
+// address agents there; elsewhere no one, since what a button sends can be made up. Paired people may write to agents, but
+// decide nothing.
 func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	if i.User.Bot {
 		return notPeople(c)
@@ -97,7 +108,7 @@ func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	case slices.Contains(listed, i.User.ID), named && p.Bars(&m) == "":
 		return ""
 	case len(listed) == 0 && !named && d.o.Bots.Name() == coordination.Discord:
-		return d.maySpeak(c, i)
+		return d.speaks(c, &p, i)
 	}
 	return d.says(c, notYours)
 }

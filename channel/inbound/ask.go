@@ -42,6 +42,11 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			continue
 		}
 		ask := h.ask(v, d.Author)
+		news, err := h.news(tx, v.Agent)
+		if err != nil {
+			return nil, err
+		}
+		ask.Message += news
 		queued, err := h.o.Queue.Ask(tx, ask, h.now)
 		switch why := refusalOf(err); {
 		case why != nil:
@@ -58,6 +63,7 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			return nil, err
 		default:
 			v.RunID = ask.RunID
+			queued = append(queued, h.ack(v)...)
 		}
 		appends = append(appends, queued...)
 	}

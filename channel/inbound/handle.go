@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/chain"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -24,11 +26,15 @@ import (
 // retried. It is the OnMessage of channel.Options, with the program's context.
 func (m *Service) Handle(ctx context.Context, in channel.Inbound) {
 	id := in.Message.ID
-	if in.Kind != channel.Created || id == "" || m.isDecided(id) {
+	if id == "" || in.Kind == channel.Created && m.isDecided(id) {
 		return
 	}
 	if !m.owns(&in.Message) {
 		m.o.Logger.Error("a message has an id of another channel; dropped", "channel", m.o.Channel, "message", id, "place", in.Message.ChannelID)
+		return
+	}
+	if in.Kind != channel.Created {
+		m.change(ctx, &in)
 		return
 	}
 	began := m.o.Now()
@@ -119,9 +125,10 @@ func (m *Service) isFinal(err error) bool {
 		invalid  *eventstore.InvalidError
 		refused  *eventstore.RefusedError
 		broken   *panicked
+		unsaid   *delivery.Refusal
 	)
 	return errors.Is(err, eventstore.ErrClosed) || errors.As(err, &conflict) || errors.As(err, &reuse) || errors.As(err, &invalid) ||
-		errors.As(err, &broken) || errors.As(err, &refused) && !m.o.Log.Fatal(err)
+		errors.As(err, &unsaid) || errors.As(err, &broken) || errors.As(err, &refused) && !m.o.Log.Fatal(err)
 }
 
 // giveUp drops a message that cannot be decided or whose decision is rejected by the log, recording it with an event
@@ -175,7 +182,8 @@ type intake struct {
 	suspended *route.Suspension
 	warnings  []route.Warning
 	refused   []refused
-	stopped   []string // keys of the sessions in which runs are stopped
+	stopped   []string              // keys of the sessions in which runs are stopped
+	paired    *coordination.Pairing // the author's request to write to agents; nil: none is made
 }
 
 func (m *Service) newIntake(in *channel.Inbound) *intake {
@@ -200,7 +208,10 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		}
 	}()
 	h.decision, h.asked, h.talk, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
-	h.said, h.suspended, h.warnings, h.refused, h.stopped = nil, nil, nil, nil, nil
+	h.said, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil
+	if h.in.Kind != channel.Created {
+		return h.changed(tx)
+	}
 	if earlier, err := routing.Earlier(tx, h.message.ID); err != nil || earlier != nil {
 		return nil, err
 	}
@@ -213,6 +224,10 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 	if err != nil {
 		return nil, err
 	}
+	paired, err := h.pairs(tx, &d)
+	if err != nil {
+		return nil, err
+	}
 	h.suspended, h.warnings = d.Suspend, d.Warnings
 	if appends, err = appendsOf(h.decisionEvents(&d, &s.Message), h.message.ID); err != nil {
 		return nil, err
@@ -222,7 +237,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		return nil, err
 	}
 	h.decision = &d
-	return append(append(appends, answered...), asked...), nil
+	return slices.Concat(appends, answered, asked, paired), nil
 }
 
 // answers returns the events for a message that answers a request.
@@ -279,6 +294,9 @@ func (m *Service) notify(h *intake) {
 	}
 	for _, r := range h.refused {
 		m.o.Logger.Warn(m.title+" message refused", "message", h.message.ID, "agent", r.agent, "err", r.why)
+	}
+	if h.paired != nil {
+		m.o.Logger.Info("a person asks to write to an agent: see openclawd pairing list "+m.o.Channel, "agent", h.paired.AgentID, "user", h.paired.UserID)
 	}
 	if h.suspended != nil {
 		m.o.Logger.Warn("bot loop: bots suspended", "place", h.suspended.Place, "reason", h.suspended.Reason, "until", h.suspended.Until)

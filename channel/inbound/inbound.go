@@ -12,11 +12,14 @@
 // that to the channel, and after a kill to Run.
 //
 // Each message is decided on its own; an agent's text posted as several messages is decided as a whole with the first.
-// Later edits and deletions do not change decisions.
+// Later edits and deletions are recorded, once, and change no decision: no agent runs for them. An agent that handled the
+// message is told when it handles the next one in the same place.
 package inbound
 
 import (
 	"context"
+	"crypto/rand"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -80,7 +83,7 @@ type DecisionStats struct {
 	Whole    time.Duration // from delivery until it is on disk
 }
 
-// Options of New. All are required but Channel, Answered, Exchanges, Heard, Allowed, Stop and Backoff.
+// Options of New. All are required but Channel, Answered, Exchanges, Heard, Allowed, Stop, Random and Backoff.
 type Options struct {
 	Channel  string // default: discord
 	Log      Log
@@ -100,6 +103,8 @@ type Options struct {
 	Allowed func(c *config.Config, from, to string) bool
 	// Stop stops runs if a person sends a stop word to their handlers. nil: it is a message like any other.
 	Stop func(ctx context.Context, stop run.Stop) ([]string, error)
+	// Random draws pairing codes; default: crypto/rand.
+	Random io.Reader
 	// Backoff is the delay before the first, second, ... retry; default: from a tenth of a second to half a minute.
 	Backoff func(again int) time.Duration
 }
@@ -119,6 +124,9 @@ type Service struct {
 func New(o Options) *Service {
 	if o.Backoff == nil {
 		o.Backoff = backoff.Backoff{First: 100 * time.Millisecond, Most: 30 * time.Second}.After
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
 	}
 	own, _ := coordination.ChannelNamed(o.Channel)
 	o.Channel = own.Name

@@ -404,10 +404,18 @@ func (l *fixture) events(stream string) []eventstore.Event {
 	return events
 }
 
-// told are the events about a message.
+// decided are the events of the decision about a message, without later edits and a deletion.
+func (l *fixture) decided(messageID string) []eventstore.Event {
+	l.t.Helper()
+	return slices.DeleteFunc(l.events(coordination.MessageStream(messageID)), func(e eventstore.Event) bool {
+		return e.Type == coordination.TypeDiscordInboundEdited || e.Type == coordination.TypeDiscordInboundDeleted
+	})
+}
+
+// told are the events of the decision about a message.
 func (l *fixture) told(messageID string) (all []coordination.DiscordInbound) {
 	l.t.Helper()
-	for _, e := range l.events(coordination.MessageStream(messageID)) {
+	for _, e := range l.decided(messageID) {
 		all = append(all, read[coordination.DiscordInbound](l.t, &e))
 	}
 	return all
@@ -417,7 +425,7 @@ func (l *fixture) told(messageID string) (all []coordination.DiscordInbound) {
 func (l *fixture) verdicts(messageID string) string {
 	l.t.Helper()
 	var all []string
-	for _, e := range l.events(coordination.MessageStream(messageID)) {
+	for _, e := range l.decided(messageID) {
 		d := read[coordination.DiscordInbound](l.t, &e)
 		switch {
 		case e.Type == coordination.TypeDiscordInboundHandled && d.Order != "":

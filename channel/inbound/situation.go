@@ -51,6 +51,9 @@ func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 		if h.message.Author.Bot || h.message.Author.Webhook {
 			return s, nil
 		}
+		if err = h.admit(tx, &s); err != nil {
+			return s, err
+		}
 		return s, h.about(tx, &post{})
 	}
 	post, err := h.post(tx)

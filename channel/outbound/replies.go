@@ -37,18 +37,22 @@ type Replies struct {
 	Config   func() *config.Config    // configuration in force
 }
 
-// Then returns the events appended with the end of a run. It fails for a run with an invalid place.
-func (r *Replies) Then(_ eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
+// Then returns the events appended with the end of a run: its post, and then the removal of its acknowledgement. It fails for a run with an invalid place.
+func (r *Replies) Then(tx eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
 	if !asked.Deliver || asked.Channel != nameOr(r.Channel) {
 		return nil, nil
 	}
 	d := delivery.Delivery{Channel: unlessDiscord(r.Channel), Purpose: delivery.Reply, Context: asked.Context, AgentID: result.AgentID, AccountID: asked.AccountID, ThreadID: asked.ThreadID,
 		RunID: result.RunID}
-	text := r.says(&d, asked, result)
-	if text == "" {
-		return nil, nil
+	var posts []eventstore.StreamAppend
+	if text := r.says(&d, asked, result); text != "" {
+		var err error
+		if posts, err = r.schedule(&d, delivery.ReplyEffect(result.RunID), asked.To, text, now); err != nil {
+			return nil, err
+		}
 	}
-	return r.schedule(&d, delivery.ReplyEffect(result.RunID), asked.To, text, now)
+	removed, err := r.unack(tx, asked, result, now)
+	return append(posts, removed...), err
 }
 
 // says is the text posted for a run, "" for none.

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/durable"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/internal/systemd"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
@@ -121,13 +122,13 @@ func (p *process) initialize(b initFlags) error {
 func (p *process) nextCommands(stateDir string, named bool, place *apiclient.Place) []string {
 	name, there := cmp.Or(p.name, "openclawd"), ""
 	if named {
-		there = " --state-dir " + shellQuote(stateDir)
+		there = " --state-dir " + systemd.ShellQuote(stateDir)
 	}
-	next := []string{shellQuote(name) + " config check" + there, shellQuote(name) + " serve" + there, shellQuote(name) + ` agent "hello"` + there}
+	next := []string{systemd.ShellQuote(name) + " config check" + there, systemd.ShellQuote(name) + " serve" + there, systemd.ShellQuote(name) + ` agent "hello"` + there}
 	if place.Gateway.Mode.Value == settings.ModeToken {
-		next = append(next, shellQuote(name)+" token"+there)
+		next = append(next, systemd.ShellQuote(name)+" token"+there)
 	}
-	return append(next, shellQuote(name)+" service install"+there)
+	return append(next, systemd.ShellQuote(name)+" service install"+there)
 }
 
 func (p *process) writeInitResult(a *initResult) error {

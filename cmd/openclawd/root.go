@@ -41,6 +41,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newWork(p),
 		newTasks(p),
 		newApprovals(p),
+		newPairing(p),
 		newContinuation(p),
 		newWhy(p),
 		newDiscord(p),

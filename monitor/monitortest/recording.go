@@ -51,6 +51,8 @@ func queries(path string) []string {
 		return []string{"limit=1"}
 	case "/api/approvals":
 		return []string{"limit=1", "state=decided"}
+	case "/api/pairings":
+		return []string{"limit=1", "state=approved", "channel=telegram&state=revoked"}
 	case "/api/owed":
 		return []string{"limit=1", "open=false", "kind=flow"}
 	case "/api/problems":

@@ -141,6 +141,9 @@ func History(tx eventstore.Tx, place string, agents []string, limit int, ttl tim
 	if err != nil {
 		return nil, err
 	}
+	if err := changeWords(tx, words); err != nil {
+		return nil, err
+	}
 	h := route.NewHistory(max(limit, 0), ttl)
 	inOrder := func(a, b *seen) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) }
 	for _, s := range slices.SortedFunc(maps.Values(records), inOrder) {

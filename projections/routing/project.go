@@ -17,14 +17,14 @@ import (
 const Name = "routing"
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "2"
+const version = "3"
 
 // Definition describes the projection "routing".
 func Definition() projections.Definition {
 	return projections.Definition{
 		Name: Name, Version: version, Kind: projections.Decision,
 		Tables: []string{"discord_messages", "discord_verdicts", "discord_places", "discord_participants", "discord_observed", "discord_observers",
-			"discord_pairs", "discord_posts"},
+			"discord_pairs", "discord_posts", "channel_people", "discord_changes"},
 		New: func(name func(string) string) projections.Projector {
 			return &projector{
 				messages:     newMessages(name("discord_messages")),
@@ -35,6 +35,8 @@ func Definition() projections.Definition {
 				observers:    newObservers(name("discord_observers")),
 				pairs:        newPairs(name("discord_pairs")),
 				posts:        newPosts(name("discord_posts")),
+				people:       newPeople(name("channel_people")),
+				changes:      newChanges(name("discord_changes")),
 			}
 		},
 	}
@@ -49,10 +51,12 @@ type projector struct {
 	observers    *projections.Table[observer, numbers]
 	pairs        *projections.Table[string, pair]
 	posts        *projections.Table[string, post]
+	people       *projections.Table[personKey, person]
+	changes      *projections.Table[string, change]
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.messages, p.verdicts, p.places, p.participants, p.observed, p.observers, p.pairs, p.posts}
+	return []projections.Rows{p.messages, p.verdicts, p.places, p.participants, p.observed, p.observers, p.pairs, p.posts, p.people, p.changes}
 }
 
 // Apply folds one event. It never refuses an event: an event that is inconsistent, cannot be read, or is in the wrong
@@ -78,6 +82,10 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 		return p.sent(tx, e)
 	case coordination.TypeDiscordSendFailed:
 		return p.failed(tx, e)
+	case coordination.TypePairingRequested, coordination.TypePairingApproved, coordination.TypePairingRevoked, coordination.TypePairingRefused:
+		return p.paired(tx, e)
+	case coordination.TypeDiscordInboundEdited, coordination.TypeDiscordInboundDeleted:
+		return p.changed(tx, e)
 	}
 	return nil
 }

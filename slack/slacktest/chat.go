@@ -210,3 +210,15 @@ func addReaction(c *call) (answer, *Error) {
 	}
 	return answer{}, c.s.react(m, c.app.user, c.text("name"))
 }
+
+func removeReaction(c *call) (answer, *Error) {
+	v, refusal := c.member("")
+	if refusal != nil {
+		return nil, refusal
+	}
+	m := v.message(c.text("timestamp"))
+	if m == nil {
+		return nil, refuse("message_not_found")
+	}
+	return answer{}, c.s.unreact(m, c.app.user, c.text("name"))
+}

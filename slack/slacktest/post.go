@@ -145,6 +145,22 @@ func (s *Server) react(m *message, user, name string) *Error {
 	return nil
 }
 
+// unreact removes a user's reaction. The lock is held.
+func (s *Server) unreact(m *message, user, name string) *Error {
+	i := slices.IndexFunc(m.Reactions, func(r Reaction) bool { return r.Name == name && slices.Contains(r.Users, user) })
+	if i < 0 {
+		return refuse("no_reaction")
+	}
+	all := slices.Clone(m.Reactions)
+	all[i].Users = slices.DeleteFunc(slices.Clone(all[i].Users), func(u string) bool { return u == user })
+	if all[i].Count--; all[i].Count == 0 {
+		all = slices.Delete(all, i, i+1)
+	}
+	m.Reactions = all
+	s.happened()
+	return nil
+}
+
 // join makes a user a member, and tells it as a message of the channel. The lock is held.
 func (s *Server) join(v *conversation, user, inviter string) {
 	if v.has(user) {

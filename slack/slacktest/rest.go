@@ -93,6 +93,7 @@ func methods() map[string]method {
 		"chat.update":                  {scope: "chat:write", do: updateMessage},
 		"chat.delete":                  {scope: "chat:write", do: deleteMessage},
 		"reactions.add":                {scope: "reactions:write", do: addReaction},
+		"reactions.remove":             {scope: "reactions:write", do: removeReaction},
 		"files.getUploadURLExternal":   {scope: "files:write", do: uploadURL},
 		"files.completeUploadExternal": {scope: "files:write", do: completeUpload},
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/pairing"
 )
 
 // RefusedError is an error response of a server.
@@ -69,6 +70,13 @@ func (p *Place) Approve(ctx context.Context, id, person string) (done approval.D
 // Reject is Approve for a rejection.
 func (p *Place) Reject(ctx context.Context, id, person, reason string) (done approval.Decided, err error) {
 	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/reject", decision{By: person, Reason: reason}, &done)
+	return done, err
+}
+
+// Pair asks the place's server to approve or revoke a person; said has the fields of the request. The decision is on disk
+// when Pair returns. It returns the errors of change.
+func (p *Place) Pair(ctx context.Context, change string, said map[string]any) (done pairing.Person, err error) {
+	err = p.change(ctx, "/api/pairings/"+change, said, &done)
 	return done, err
 }
 

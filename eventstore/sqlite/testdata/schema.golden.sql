@@ -113,6 +113,22 @@ CREATE TABLE category_overrides (
   recorded_at INTEGER NOT NULL  -- ms since 1970: when that was stored
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE channel_people (
+  channel    TEXT NOT NULL,
+  user_id    TEXT NOT NULL,    -- in the service; '': the wrong codes of the channel
+  user_name  TEXT NOT NULL,    -- when the person asked, or ''
+  state      TEXT NOT NULL,    -- pending, approved, revoked; ''
+  code       TEXT NOT NULL,    -- of pending; ''
+  account_id TEXT NOT NULL,    -- the bot that the person wrote to, or ''
+  agent      TEXT NOT NULL,    -- its agent, or ''
+  channel_id TEXT NOT NULL,    -- the conversation, or ''
+  since      INTEGER NOT NULL, -- of the state, ms since 1970
+  ends       INTEGER NOT NULL, -- of pending: the end of the request, ms since 1970; 0
+  decided_by TEXT NOT NULL,    -- who decided, or ''
+  refused    TEXT NOT NULL,    -- JSON: when wrong codes were given lately, ms since 1970; ''
+  PRIMARY KEY (channel, user_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE collaboration_threads ( -- threads that were opened for requests and are kept, a row for each of what they are kept under
   reuse_key    TEXT PRIMARY KEY,
   direction    TEXT NOT NULL,    -- <agent>:<agent>, who asks first
@@ -164,6 +180,14 @@ CREATE TABLE continuation (
   backoff_until INTEGER NOT NULL, -- ms since 1970; 0: prompts do not pause
   last_seq      INTEGER NOT NULL, -- of the last event that changed it
   state         TEXT NOT NULL     -- JSON: all of it, with what was done for each task that is not over
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_changes (
+  message_id TEXT PRIMARY KEY, -- like discord_messages.message_id
+  place_id   TEXT NOT NULL,    -- like discord_messages.place_id
+  edited_at  INTEGER NOT NULL, -- when its author edited it last, ms since 1970; 0: never
+  deleted_at INTEGER NOT NULL, -- when it was deleted, ms since 1970; 0: it is not
+  seq        INTEGER NOT NULL  -- of the last event about it
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE discord_messages (
@@ -798,6 +822,8 @@ CREATE INDEX a2a_jobs_over ON a2a_jobs (over_seq) WHERE over_seq > 0;
 
 CREATE INDEX a2a_jobs_spawns ON a2a_jobs (kind) WHERE kind = 'spawn';
 
+CREATE INDEX channel_people_pending ON channel_people (channel, ends) WHERE state = 'pending';
+
 CREATE INDEX collaboration_threads_kept ON collaboration_threads (direction, last_used_at);
 
 CREATE INDEX collaborations_by_delivery ON collaborations (delivery);
@@ -823,6 +849,8 @@ CREATE INDEX collaborations_pending ON collaborations (thread_id, sent_at, sent_
 CREATE INDEX collaborations_same ON collaborations (from_agent, asked_at, asked_seq) WHERE asked_seq > 0;
 
 CREATE INDEX collaborations_sent ON collaborations (thread_id, sent_at, sent_seq) WHERE sent_seq > 0;
+
+CREATE INDEX discord_changes_by_place ON discord_changes (place_id, seq);
 
 CREATE INDEX discord_messages_by_place ON discord_messages (place_id);
 

@@ -68,8 +68,8 @@ export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary
     en: 'Its author may not send direct messages (allowFrom).',
   },
   dm_not_paired: {
-    ko: 'dmPolicy가 pairing인데 openclawd는 지원하지 않고, 쓴 이가 allowFrom에 없습니다.',
-    en: 'dmPolicy is pairing, which openclawd does not support, and its author is not in allowFrom.',
+    ko: 'dmPolicy가 pairing인데 쓴 이가 아직 승인되지 않았습니다.',
+    en: 'dmPolicy is pairing, and its author is not approved yet.',
   },
   sink_thread: { ko: '보고만 올리는 스레드입니다.', en: 'The thread is for reports only.' },
   sink_post: { ko: '보고만 하는 봇이나 웹훅이 쓴 글입니다.', en: 'A bot or webhook that only reports wrote it.' },

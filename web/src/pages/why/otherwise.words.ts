@@ -68,8 +68,8 @@ export const otherwise: Record<Schemas['RoutingReason'], Otherwise> = dictionary
     'Add the author to channels.discord.allowFrom.',
   ),
   dm_not_paired: config(
-    '쓴 이를 channels.discord.allowFrom에 넣으세요.',
-    'Add the author to channels.discord.allowFrom.',
+    'openclawd pairing approve로 쓴 이를 승인하세요.',
+    'Approve the author: openclawd pairing approve.',
   ),
   sink_thread: null,
   sink_post: null,

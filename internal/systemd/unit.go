@@ -1,38 +1,39 @@
-package main
+// Package systemd writes the unit of the service, and the commands that install it.
+package systemd
 
 import (
 	"fmt"
 	"strings"
 )
 
-// unit describes a systemd unit that serves a state directory.
-type unit struct {
-	personal         bool // for a user's own service manager
-	follow           bool
-	runAs            string // "" if personal
-	binary, stateDir string
-	db               string   // "" for the one in the state directory
-	writes           []string // directories that the server writes to
+// Unit describes a systemd unit that serves a state directory.
+type Unit struct {
+	Personal         bool // for a user's own service manager
+	Follow           bool
+	RunAs            string // "" if personal
+	Binary, StateDir string
+	DB               string   // "" for the one in the state directory
+	Writes           []string // directories that the server writes to
 }
 
 // Timeouts of the service, in seconds.
 const (
-	watchdogSec  = 60   // more than twice the time after which a transaction counts as hung
-	restartSec   = 10   // more than the startup of an up-to-date server takes
-	startSec     = 1800 // the first start of a new version rebuilds the tables before it answers
-	stopSec      = 30   // more than the shutdown of requests, runs, bots and files may take
-	exitsOfHands = "2 78"
+	WatchdogSec  = 60     // more than twice the time after which a transaction counts as hung
+	RestartSec   = 10     // more than the startup of an up-to-date server takes
+	StartSec     = 1800   // the first start of a new version rebuilds the tables before it answers
+	StopSec      = 30     // more than the shutdown of requests, runs, bots and files may take
+	ExitsOfHands = "2 78" // codes after which only a person can help: it is not started again
 )
 
-// text is the content of the unit file.
-func (u *unit) text() string {
+// Text is the content of the unit file.
+func (u *Unit) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# openclawd service unit; print it again when directories or workspaces change")
 	line("[Unit]")
 	line("Description=openclawd: event log, Task-Monitor API and gateway of a team of agents")
 	line("Documentation=https://github.com/pronto-lab/openclawd/blob/main/docs/operations/README.md")
-	if !u.personal {
+	if !u.Personal {
 		line("Wants=network-online.target")
 		line("After=network-online.target")
 	}
@@ -42,41 +43,41 @@ func (u *unit) text() string {
 	line("[Service]")
 	line("Type=notify")
 	line("NotifyAccess=main")
-	line("WatchdogSec=%d", watchdogSec)
-	if !u.personal {
-		line("User=%s", u.runAs)
+	line("WatchdogSec=%d", WatchdogSec)
+	if !u.Personal {
+		line("User=%s", u.RunAs)
 	}
 	line("# Secrets, mode 0600: OPENCLAW_GATEWAY_TOKEN=..., TASK_MONITOR_WRITE_TOKEN=..., keys of models.")
-	if u.personal {
+	if u.Personal {
 		line("EnvironmentFile=-%%h/.config/openclawd.env")
 	} else {
 		line("EnvironmentFile=-/etc/openclawd.env")
 	}
-	line("Environment=%s", unitQuote("OPENCLAW_STATE_DIR="+u.stateDir))
+	line("Environment=%s", unitQuote("OPENCLAW_STATE_DIR="+u.StateDir))
 	line("ExecStart=%s", u.command())
 	line("ExecReload=/bin/kill -HUP $MAINPID")
 	line("Restart=on-failure")
-	line("RestartSec=%d", restartSec)
-	line("RestartPreventExitStatus=%s", exitsOfHands)
-	line("TimeoutStartSec=%d", startSec)
-	line("TimeoutStopSec=%d", stopSec)
+	line("RestartSec=%d", RestartSec)
+	line("RestartPreventExitStatus=%s", ExitsOfHands)
+	line("TimeoutStartSec=%d", StartSec)
+	line("TimeoutStopSec=%d", StopSec)
 	line("")
 	line("UMask=0077")
 	for _, setting := range hardening {
 		line("%s", setting)
 	}
-	if !u.personal {
+	if !u.Personal {
 		for _, setting := range systemHardening {
 			line("%s", setting)
 		}
 		line("# The directories must exist: openclawd init creates the state directory.")
-		for _, dir := range u.writes {
+		for _, dir := range u.Writes {
 			line("ReadWritePaths=%s", unitQuote(dir))
 		}
 	}
 	line("")
 	line("[Install]")
-	if u.personal {
+	if u.Personal {
 		line("WantedBy=default.target")
 	} else {
 		line("WantedBy=multi-user.target")
@@ -98,12 +99,12 @@ var systemHardening = [...]string{
 }
 
 // command is the command line of the server.
-func (u *unit) command() string {
-	words := []string{u.binary, "serve", "--state-dir", u.stateDir}
-	if u.db != "" {
-		words = append(words, "--db", u.db)
+func (u *Unit) command() string {
+	words := []string{u.Binary, "serve", "--state-dir", u.StateDir}
+	if u.DB != "" {
+		words = append(words, "--db", u.DB)
 	}
-	if u.follow {
+	if u.Follow {
 		words = append(words, "--follow")
 	}
 	for i, word := range words {
@@ -121,28 +122,39 @@ func unitQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// steps lists the commands that install the service. flags are the flags given to this command.
-func (u *unit) steps(flags string) string {
+// Steps lists the commands that install the service. flags are the flags given to this command.
+func (u *Unit) Steps(flags string) string {
 	dir, ctl, sudo, journal := "/etc/systemd/system", "systemctl", "sudo ", "journalctl"
-	if u.personal {
+	if u.Personal {
 		dir, ctl, sudo, journal = "~/.config/systemd/user", "systemctl --user", "", "journalctl --user"
 	}
 	var b strings.Builder
 	step := func(what, command string) { fmt.Fprintf(&b, "# %s\n%s\n", what, command) }
-	if u.personal {
+	if u.Personal {
 		step("Keep your services running while you are logged out", "loginctl enable-linger")
-		step("Write the unit", "mkdir -p "+dir+" && "+shellQuote(u.binary)+" service unit"+flags+" > "+dir+"/openclawd.service")
+		step("Write the unit", "mkdir -p "+dir+" && "+ShellQuote(u.Binary)+" service unit"+flags+" > "+dir+"/openclawd.service")
 	} else {
-		if u.runAs != "" {
-			step("Create the user, if it does not exist", "id "+shellQuote(u.runAs)+" || sudo useradd --system --home-dir "+shellQuote(u.stateDir)+" "+shellQuote(u.runAs))
+		if u.RunAs != "" {
+			step("Create the user, if it does not exist", "id "+ShellQuote(u.RunAs)+" || sudo useradd --system --home-dir "+ShellQuote(u.StateDir)+" "+ShellQuote(u.RunAs))
 		}
 		step("Create the state directory and its configuration, if it does not exist",
-			"test -e "+shellQuote(u.stateDir)+" || { sudo install -d -m 0700 -o "+shellQuote(u.runAs)+" "+shellQuote(u.stateDir)+" && sudo -u "+
-				shellQuote(u.runAs)+" "+shellQuote(u.binary)+" init --state-dir "+shellQuote(u.stateDir)+"; }")
-		step("Write the unit", shellQuote(u.binary)+" service unit"+flags+" | sudo tee "+dir+"/openclawd.service > /dev/null")
+			"test -e "+ShellQuote(u.StateDir)+" || { sudo install -d -m 0700 -o "+ShellQuote(u.RunAs)+" "+ShellQuote(u.StateDir)+" && sudo -u "+
+				ShellQuote(u.RunAs)+" "+ShellQuote(u.Binary)+" init --state-dir "+ShellQuote(u.StateDir)+"; }")
+		step("Write the unit", ShellQuote(u.Binary)+" service unit"+flags+" | sudo tee "+dir+"/openclawd.service > /dev/null")
 	}
 	step("Check it", "systemd-analyze"+strings.TrimPrefix(ctl, "systemctl")+" verify "+dir+"/openclawd.service")
 	step("Start it, now and at every boot", sudo+ctl+" daemon-reload && "+sudo+ctl+" enable --now openclawd")
 	step("Show its status", ctl+" status openclawd; "+journal+" -u openclawd -n 50")
 	return b.String()
+}
+
+// ShellQuote quotes a text as one word for a POSIX shell.
+func ShellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
