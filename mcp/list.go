@@ -70,8 +70,8 @@ func (c *connection) list(ctx context.Context) error {
 		left(f.Tool, f.Text)
 	}
 	o.set = set
-	for _, spec := range set.Specs() {
-		o.names = append(o.names, spec.Name)
+	for _, t := range set.Tools() {
+		o.names = append(o.names, t.Name)
 	}
 	if before := c.server.offer.Swap(o); len(o.problems) > 0 && (before == nil || !slices.Equal(before.problems, o.problems)) {
 		c.server.logger.Warn("tools of an MCP server are left out", "tools", o.problems)

@@ -23,7 +23,7 @@ import (
 )
 
 // mcpRounds is how often the server is killed while its agents call an MCP server.
-var mcpRounds = testscale.Of[uint64](4, 40)
+var mcpRounds = testscale.Of[uint64](6, 60)
 
 // mcpScript has agents add a line with the tool that a message names, and answer with the result.
 const mcpScript = `{"rules": [
@@ -42,8 +42,8 @@ func TestKillsAroundOutsideEffects(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "effects.txt")
 	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true}, eden: {}, seum: {}}},
-		models: {scripted: {script: 'mcp.json'}}, mcp: {servers: {files: {command: %q, args: ['-test.run=^$'], env: {%s: %q, %s: %q}}}}}`,
-		os.Args[0], mcptest.Env, mcptest.Good, mcptest.EnvEffects, file)
+		models: {scripted: {script: 'mcp.json'}}, mcp: {servers: {files: {command: %q, args: ['-test.run=^$'], env: {%s: %q, %s: %q, %s: '20ms'}}}}}`,
+		os.Args[0], mcptest.Env, mcptest.Good, mcptest.EnvEffects, file, mcptest.EnvSlow)
 	for name, text := range map[string]string{settings.FileName: conf, "mcp.json": mcpScript} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestKillsAroundOutsideEffects(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		kill := time.NewTimer(time.Duration(r.Int64N(int64(500 * time.Millisecond))))
+		kill := time.NewTimer(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
 		<-kill.C
 		v.kill()
 		_ = c.Close()

@@ -45,13 +45,13 @@ func NewSet(list []Tool) (*Set, []*RegistrationError) {
 	return s, faults
 }
 
-// Specs returns what the tools are, in order of name.
-func (s *Set) Specs() []tool.Spec {
-	specs := make([]tool.Spec, len(s.tools))
+// Tools returns the tools, in order of name.
+func (s *Set) Tools() []Tool {
+	list := make([]Tool, len(s.tools))
 	for i, e := range s.tools {
-		specs[i] = e.spec()
+		list[i] = e.Tool
 	}
-	return specs
+	return list
 }
 
 // all returns every tool, in order of name. Of equal names the first one in order of precedence counts.

@@ -60,6 +60,8 @@ func (c *calls) toolsThat(stuck bool) box {
 
 // A run that a restart interrupts while a tool is under way goes on there: steps on disk are not made again, and the call without a result
 // is made again with its id. The run that was interrupted is aborted, as before.
+//
+// Promise: resume
 func TestRunGoesOnAtItsLastStep(t *testing.T) {
 	t.Parallel()
 	for name, kill := range map[string]bool{"killed": true, "shut down": false} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/systemd"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
@@ -58,7 +59,7 @@ Exit codes: 0 done; 78 a path is not allowed in a unit, or the service would run
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(p.stdout, u.text())
+			_, err = fmt.Fprint(p.stdout, u.Text())
 			return err
 		},
 	}
@@ -82,7 +83,7 @@ Exit codes: as of openclawd service unit.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(p.stdout, u.steps(flagsGiven(cmd)))
+			_, err = fmt.Fprint(p.stdout, stepsOf(u, flagsGiven(cmd)))
 			return err
 		},
 	}
@@ -117,21 +118,21 @@ func shellQuote(s string) string {
 }
 
 // unit collects the values of the unit.
-func (p *process) unit(s serviceFlags) (*unit, error) {
+func (p *process) unit(s serviceFlags) (*systemd.Unit, error) {
 	if s.user && s.runAs != "" {
 		return nil, &usageError{command: "openclawd service", err: errors.New("--user makes a unit of your own service manager, which runs it as you: omit --run-as")}
 	}
-	u := &unit{personal: s.user, follow: s.follow, runAs: s.runAs}
-	if !u.personal && u.runAs == "" {
+	u := &systemd.Unit{Personal: s.user, Follow: s.follow, RunAs: s.runAs}
+	if !u.Personal && u.RunAs == "" {
 		me, err := user.Current()
 		if err != nil {
 			return nil, &config.SettingError{Setting: "--run-as", Err: err, HintText: "name the user that the service runs as"}
 		}
-		u.runAs = me.Username
+		u.RunAs = me.Username
 	}
-	if !u.personal {
-		if err := checkUser(u.runAs); err != nil {
-			return nil, &config.SettingError{Setting: "--run-as", Value: u.runAs, Err: err, HintText: "name the user that the state directory belongs to, e.g. --run-as openclaw"}
+	if !u.Personal {
+		if err := checkUser(u.RunAs); err != nil {
+			return nil, &config.SettingError{Setting: "--run-as", Value: u.RunAs, Err: err, HintText: "name the user that the state directory belongs to, e.g. --run-as openclaw"}
 		}
 	}
 	stateDir := s.stateDir
@@ -148,15 +149,15 @@ func (p *process) unit(s serviceFlags) (*unit, error) {
 		}
 	}
 	var errs [3]error
-	u.binary, errs[0] = unitPath("--exec", s.binary)
-	u.stateDir, errs[1] = unitPath("--state-dir", stateDir)
+	u.Binary, errs[0] = unitPath("--exec", s.binary)
+	u.StateDir, errs[1] = unitPath("--state-dir", stateDir)
 	if s.db != "" {
-		u.db, errs[2] = unitPath("--db", s.db)
+		u.DB, errs[2] = unitPath("--db", s.db)
 	}
 	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
-	u.writes = p.written(u)
+	u.Writes = p.written(u)
 	return u, nil
 }
 
@@ -188,15 +189,15 @@ func unitPath(flag, path string) (string, error) {
 
 // written lists the directories that the server writes to, none inside another: the state directory, the database's directory, and the
 // workspaces of the current configuration.
-func (p *process) written(u *unit) []string {
-	dirs := []string{u.stateDir}
-	if u.db != "" {
-		dirs = append(dirs, filepath.Dir(u.db))
+func (p *process) written(u *systemd.Unit) []string {
+	dirs := []string{u.StateDir}
+	if u.DB != "" {
+		dirs = append(dirs, filepath.Dir(u.DB))
 	}
-	if !u.follow {
-		loaded, _ := config.Load(settings.File(u.stateDir), p.getenv)
+	if !u.Follow {
+		loaded, _ := config.Load(settings.File(u.StateDir), p.getenv)
 		for i := range loaded.Agents {
-			home := prompt.Directory(loaded, u.stateDir, cmp.Or(p.getenv("HOME"), u.stateDir), loaded.Agents[i].ID)
+			home := prompt.Directory(loaded, u.StateDir, cmp.Or(p.getenv("HOME"), u.StateDir), loaded.Agents[i].ID)
 			if filepath.IsAbs(home) && !strings.ContainsFunc(home, unicode.IsControl) {
 				dirs = append(dirs, home)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/internal/systemd"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
@@ -134,9 +135,9 @@ func TestServiceTellsItsManager(t *testing.T) {
 	if err := server.Wait(); err != nil {
 		t.Errorf("it ends with %v, want exit code 0\n%s", err, output)
 	}
-	within(told, stopSec*time.Second, "to end")
-	if busy := server.ProcessState.UserTime() + server.ProcessState.SystemTime(); busy > restartSec*time.Second {
-		t.Errorf("it computed for %s, longer than the %d s after which it is started again", busy, restartSec)
+	within(told, systemd.StopSec*time.Second, "to end")
+	if busy := server.ProcessState.UserTime() + server.ProcessState.SystemTime(); busy > systemd.RestartSec*time.Second {
+		t.Errorf("it computed for %s, longer than the %d s after which it is started again", busy, systemd.RestartSec)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,6 +24,7 @@ import (
 const (
 	Env        = "OPENCLAWD_TEST_MCP"         // how it behaves: one of the modes below
 	EnvEffects = "OPENCLAWD_TEST_MCP_EFFECTS" // a file to which append adds a line per call
+	EnvSlow    = "OPENCLAWD_TEST_MCP_SLOW"    // how long append takes before that, and again after it, such as 20ms
 )
 
 // Modes of a server.
@@ -169,6 +171,9 @@ func lies(s *sdk.Server) {
 
 // appendLine adds a line to the file of effects.
 func appendLine(_ context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
+	slow, _ := time.ParseDuration(os.Getenv(EnvSlow)) // none is 0
+	<-time.After(slow)
+	defer func() { <-time.After(slow) }()
 	file, err := os.OpenFile(os.Getenv(EnvEffects), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err

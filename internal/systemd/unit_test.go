@@ -1,10 +1,9 @@
-package main
+package systemd
 
 import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -32,17 +31,17 @@ func parseUnit(t *testing.T, text string) map[string]map[string][]string {
 	return sections
 }
 
-func someUnit() *unit {
-	return &unit{runAs: "openclaw", binary: "/usr/local/bin/openclawd", stateDir: "/home/openclaw/.openclaw", writes: []string{"/home/openclaw/.openclaw"}}
+func someUnit() *Unit {
+	return &Unit{RunAs: "openclaw", Binary: "/usr/local/bin/openclawd", StateDir: "/home/openclaw/.openclaw", Writes: []string{"/home/openclaw/.openclaw"}}
 }
 
 func TestUnitKeepsTheServiceRunningAndAlone(t *testing.T) {
 	t.Parallel()
-	sections := parseUnit(t, someUnit().text())
+	sections := parseUnit(t, someUnit().Text())
 	service := sections["Service"]
 	for key, want := range map[string]string{
 		"Type": "notify", "NotifyAccess": "main", "Restart": "on-failure", "User": "openclaw", "UMask": "0077",
-		"RestartPreventExitStatus": strconv.Itoa(exitUsage) + " " + strconv.Itoa(exitConfig),
+		"RestartPreventExitStatus": "2 78",
 		"ExecStart":                "/usr/local/bin/openclawd serve --state-dir /home/openclaw/.openclaw",
 		"ExecReload":               "/bin/kill -HUP $MAINPID",
 		"NoNewPrivileges":          "yes", "ProtectSystem": "strict", "ProtectHome": "read-only", "PrivateTmp": "yes", "PrivateDevices": "yes",
@@ -63,8 +62,8 @@ func TestUnitKeepsTheServiceRunningAndAlone(t *testing.T) {
 		t.Errorf("StartLimitIntervalSec is %q: systemd would give up on what may come right", got)
 	}
 	const drain, stalled = 5, 30 // of the server, in seconds
-	if stopSec < 2*drain || watchdogSec < 2*stalled {
-		t.Errorf("stopped after %d s, watched for %d s: a server that drains, or waits for a slow disk, would be killed", stopSec, watchdogSec)
+	if StopSec < 2*drain || watchdogSec < 2*stalled {
+		t.Errorf("stopped after %d s, watched for %d s: a server that drains, or waits for a slow disk, would be killed", StopSec, watchdogSec)
 	}
 }
 
@@ -72,8 +71,8 @@ func TestUnitKeepsTheServiceRunningAndAlone(t *testing.T) {
 func TestUnitOfAUserAsksForNothingThatNeedsRoot(t *testing.T) {
 	t.Parallel()
 	u := someUnit()
-	u.personal, u.runAs, u.follow = true, "", true
-	service := parseUnit(t, u.text())["Service"]
+	u.Personal, u.RunAs, u.Follow = true, "", true
+	service := parseUnit(t, u.Text())["Service"]
 	for _, setting := range systemHardening {
 		if key, _, _ := strings.Cut(setting, "="); service[key] != nil {
 			t.Errorf("it has %s", key)
@@ -129,7 +128,7 @@ func TestUnitQuoting(t *testing.T) {
 		if got := wordsOfUnit("/bin/x " + unitQuote(path) + " y"); !cmp.Equal(got, []string{"/bin/x", path, "y"}) {
 			t.Errorf("%q is read as %q", path, got)
 		}
-		u := &unit{binary: path, stateDir: path, db: path}
+		u := &Unit{Binary: path, StateDir: path, DB: path}
 		if got := wordsOfUnit(strings.ReplaceAll(u.command(), "$$", "$")); !cmp.Equal(got, []string{path, "serve", "--state-dir", path, "--db", path}) {
 			t.Errorf("the command line of %q is read as %q", path, got)
 		}
@@ -148,7 +147,7 @@ func TestHandbookShowsTheUnitThatIsPrinted(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("docs/operations/install.md shows no unit")
 	}
-	if diff := cmp.Diff(someUnit().text(), "# openclawd service unit"+shown); diff != "" {
+	if diff := cmp.Diff(someUnit().Text(), "# openclawd service unit"+shown); diff != "" {
 		t.Errorf("docs/operations/install.md, -printed +shown:\n%s", diff)
 	}
 }
