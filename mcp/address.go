@@ -38,13 +38,16 @@ func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header.Set(h.Name, h.Value.Reveal())
 		}
 	}
-	answer, err := s.base.RoundTrip(r)
 	e, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	if e != nil {
+		e.requests.Add(1)
+	}
+	answer, err := s.base.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	if e != nil && answer.StatusCode >= 400 && answer.StatusCode < 500 {
-		e.refused.Store(true)
+	if e != nil && answer.StatusCode >= 400 && answer.StatusCode < 500 && answer.StatusCode != http.StatusRequestTimeout {
+		e.refused.Add(1)
 	}
 	answer.Body = &limited{ReadCloser: answer.Body, flooded: func() { s.connection.fail(errFlood) }}
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {

@@ -27,7 +27,15 @@ const (
 )
 
 // exchange is what is known of the request of a call.
-type exchange struct{ refused atomic.Bool } // the server answered that it does not accept it
+type exchange struct {
+	requests atomic.Int64 // over HTTP
+	refused  atomic.Int64 // of them, those that the server did not accept
+}
+
+// unmade reports whether the server has accepted nothing.
+func (e *exchange) unmade() bool {
+	return e.refused.Load() > 0 && e.refused.Load() == e.requests.Load()
+}
 
 // call makes a request of a tool call, and judges its outcome.
 func (s *server) call(ctx context.Context, do func(context.Context, *connection) (*result, error)) (tool.Output, error) {
@@ -132,7 +140,7 @@ func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *resul
 	case errors.As(err, &answered) && !ownCode(answered.Code):
 		return tool.Output{Text: s.shown(fmt.Sprintf("The MCP server %s refused the call: %s (code %d)", s.conf.Name, answered.Message, answered.Code), maxProblem),
 			IsError: true}, nil, Failed
-	case e.refused.Load(), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
+	case e.unmade(), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
 		if errors.Is(err, sdk.ErrSessionMissing) {
 			c.fail(err) // a new session is needed
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/config"
 )
 
 const (
@@ -35,11 +37,12 @@ type process struct {
 func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	c := &s.conf
 	environment := environmentOf(s)
-	path, err := programPath(c.Command, s.opts.Getenv("PATH"))
+	dir := directory(c, s.opts.Getenv("HOME"))
+	path, err := programPath(c.Command, dir, s.opts.Getenv("PATH"))
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Command}, c.Args...), Env: environment, Dir: directory(s), WaitDelay: stopTime}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Command}, c.Args...), Env: environment, Dir: dir, WaitDelay: stopTime}
 	own(cmd)
 	p := &process{cmd: cmd, errors: &tail{}, gone: make(chan struct{})}
 	cmd.Stderr = p.errors
@@ -66,9 +69,15 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	return p, nil
 }
 
-// programPath finds a program.
-func programPath(command, path string) (string, error) {
+// programPath finds a program. One that is named with its directory is looked for from where it runs.
+func programPath(command, from, path string) (string, error) {
 	if strings.ContainsRune(command, filepath.Separator) {
+		if !filepath.IsAbs(command) {
+			command = filepath.Join(from, command)
+		}
+		if _, err := os.Stat(command); err != nil {
+			return "", fmt.Errorf("program %s does not exist", command)
+		}
 		return filepath.Abs(command)
 	}
 	for _, dir := range filepath.SplitList(path) {
@@ -95,9 +104,9 @@ func environmentOf(s *server) []string {
 	return all
 }
 
-func directory(s *server) string {
-	home := s.opts.Getenv("HOME")
-	dir := cmp.Or(s.conf.Dir, home)
+// directory is where the program of a server runs.
+func directory(c *config.MCPServer, home string) string {
+	dir := cmp.Or(c.Dir, home)
 	if rest, is := strings.CutPrefix(dir, "~"); is && (rest == "" || rest[0] == '/') {
 		dir = home + rest
 	}

@@ -132,6 +132,19 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	}
 }
 
+// await starts the server if there is no connection, and waits for it unless it has failed before. Failures are in its state, and logged.
+func (s *server) await(ctx context.Context) {
+	s.mu.Lock()
+	failed := s.failures > 0
+	s.mu.Unlock()
+	if failed {
+		now, stop := context.WithCancel(ctx)
+		stop()
+		ctx = now
+	}
+	_, _ = s.open(ctx)
+}
+
 // start connects to the server, and reads its tools.
 func (s *server) start(failures int) {
 	ctx, stop := context.WithTimeoutCause(context.Background(), s.conf.ConnectTimeout, fmt.Errorf("it was not ready after %s", s.conf.ConnectTimeout))

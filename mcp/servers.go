@@ -71,13 +71,18 @@ func (s *Servers) Sets() []*tools.Set {
 	return sets
 }
 
-// Await implements tools.Source. It starts the servers that the caller could use, all at the same time. Those that wait for their back-off
-// are left out.
+// firstTime bounds how long a run waits for servers.
+const firstTime = 10 * time.Second
+
+// Await implements tools.Source. It starts the servers that the caller could use, all at the same time. One that has failed is started
+// again without waiting for it: what it does wrong delays no run twice.
 func (s *Servers) Await(ctx context.Context, could func(prefix string) bool) {
+	ctx, stop := context.WithTimeout(ctx, firstTime)
+	defer stop()
 	var wait sync.WaitGroup
 	for _, one := range s.configured() {
 		if could(config.MCPPrefix(one.conf.Name)) {
-			wait.Go(func() { _, _ = one.open(ctx) }) // the failure is in its state, and logged
+			wait.Go(func() { one.await(ctx) })
 		}
 	}
 	wait.Wait()

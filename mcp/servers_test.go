@@ -309,11 +309,12 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, func(h *fixture) string {
-				return `bad: ` + h.server(mode, `connectionTimeoutMs: 5000`) + `, good: ` + h.server(mcptest.Good, ``)
+				return `bad: ` + h.server(mode, `connectionTimeoutMs: 4000`) + `, good: ` + h.server(mcptest.Good, ``)
 			})
 			if names := h.offered(eden()); len(names) < 10 || slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "good__") }) {
 				t.Errorf("offered: %q", names)
 			}
+			h.until("it is down", func() bool { return h.state("bad").State == mcp.StateDown })
 			s := h.state("bad")
 			if s.State != mcp.StateDown || !strings.Contains(s.Error, want) || s.Error == "" || len(s.Error) > 1_100 || strings.Contains(s.Error, secret) {
 				t.Errorf("%+v", s)
@@ -324,11 +325,28 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		return `gone: {command: 'openclawd-has-no-such-program'}, nowhere: {url: 'http://127.0.0.1:1/mcp'}`
 	})
 	h.offered(eden())
+	h.until("both are down", func() bool { return h.state("gone").State == mcp.StateDown && h.state("nowhere").State == mcp.StateDown })
 	if s := h.state("gone"); s.State != mcp.StateDown || !strings.Contains(s.Error, "not in PATH") {
 		t.Errorf("%+v", s)
 	}
 	if s := h.state("nowhere"); s.State != mcp.StateDown || !strings.Contains(s.Error, "refused") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What is missing is known without starting anything.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string {
+		return `a: {command: 'openclawd-has-no-such-program'}, b: {command: '/no/such/program', enabled: false}, c: {command: '/no/such/program'}, d: ` +
+			h.server(mcptest.Good, `cwd: '~/no such directory'`) + `, e: ` + h.server(mcptest.Good, ``) + `, f: {url: 'http://h/'}`
+	})
+	var got []string
+	for _, p := range mcp.Check(h.conf.Load(), os.Getenv) {
+		got = append(got, p.Server)
+	}
+	if !slices.Equal(got, []string{"a", "c", "d"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -128,7 +128,8 @@ type intent struct {
 
 // state is the outcome of a call.
 type state struct {
-	unknown string // the reason, if it is unknown
+	unknown string       // the reason, if it is unknown
+	repeat  tools.Repeat // of an unknown one: what the tool said when it was called
 	isError bool
 	code    string
 	text    string
@@ -222,7 +223,7 @@ func next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
 			return nil, &tool.Error{Code: tool.CodeUnderWay, Text: "the same call is under way", Hint: "wait for its end"}
 		case s == nil:
 			return a, nil
-		case s.unknown == "" || repeat == tools.RepeatNever || n == maxAttempts:
+		case s.unknown == "" || repeat == tools.RepeatNever || s.repeat == tools.RepeatNever || n == maxAttempts:
 			a.earlier = s
 			return a, nil
 		}
@@ -236,20 +237,23 @@ func streamOf(id string, number int) string {
 	return coordination.ToolCallStream(id)
 }
 
-const selectLast = `SELECT e.type, e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? ORDER BY e.version DESC LIMIT 1`
+const selectCall = `SELECT e.type, e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? ORDER BY e.version`
 
 // read returns the outcome of a call, nil if it was never made; open is one that has none yet. Redacted outcomes have no text.
 func read(tx eventstore.Tx, stream string) (s *state, open bool, err error) {
-	err = tx.Query(selectLast, []any{stream}, func(row eventstore.Row) error {
+	repeat := tools.RepeatNever
+	err = tx.Query(selectCall, []any{stream}, func(row eventstore.Row) error {
 		var data struct {
 			IsError            bool
 			Code, Text, Reason string
+			Repeat             tools.Repeat
 		}
 		if !row.Null(1) {
 			if err := json.Unmarshal([]byte(row.Text(1)), &data); err != nil {
 				return err
 			}
 		}
+		open = false
 		switch row.Text(0) {
 		case coordination.TypeToolEnded:
 			s = &state{isError: data.IsError, code: data.Code, text: data.Text}
@@ -257,12 +261,12 @@ func read(tx eventstore.Tx, stream string) (s *state, open bool, err error) {
 				s.text = "This call was made before; its result is no longer in the log."
 			}
 		case coordination.TypeToolOutcomeUnknown:
-			s = &state{unknown: data.Reason}
+			s = &state{unknown: data.Reason, repeat: repeat}
 			if s.unknown == "" {
 				s.unknown = reasonBroken // redacted
 			}
 		default:
-			open = true
+			open, repeat = true, data.Repeat
 		}
 		return nil
 	})

@@ -257,7 +257,7 @@ func TestKillLeavesUnknown(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.do = text("made again")
-			h.open()
+			h.open() // a tool that says now that it may be repeated did not say so when it was called
 			if n, err := h.Recover(t.Context()); n != 1 || err != nil {
 				t.Errorf("%d, %v", n, err)
 			}
