@@ -17,6 +17,7 @@ func (c *connection) address() sdk.Transport {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost, base.IdleConnTimeout = 4, time.Minute
 	base.MaxResponseHeaderBytes = 64 << 10
+	c.idle = base.CloseIdleConnections
 	return &sdk.StreamableClientTransport{
 		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage,
 		HTTPClient: &http.Client{Transport: &sender{base: base, to: to, connection: c}},

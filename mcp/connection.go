@@ -16,6 +16,7 @@ type connection struct {
 	server   *server
 	session  *sdk.ClientSession
 	process  *process // nil: an address
+	idle     func()   // closes idle connections to an address
 	since    time.Time
 	name     string // what the server calls itself
 	protocol string
@@ -171,6 +172,9 @@ func (c *connection) close() {
 		}
 		if c.session != nil {
 			_ = c.session.Close() // nothing depends on how
+		}
+		if c.idle != nil {
+			c.idle()
 		}
 	})
 }

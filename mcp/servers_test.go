@@ -325,7 +325,9 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		return `gone: {command: 'openclawd-has-no-such-program'}, nowhere: {url: 'http://127.0.0.1:1/mcp'}`
 	})
 	h.offered(eden())
-	h.until("both are down", func() bool { return h.state("gone").State == mcp.StateDown && h.state("nowhere").State == mcp.StateDown })
+	h.until("both are down", func() bool {
+		return h.state("gone").State == mcp.StateDown && h.state("nowhere").State == mcp.StateDown
+	})
 	if s := h.state("gone"); s.State != mcp.StateDown || !strings.Contains(s.Error, "not in PATH") {
 		t.Errorf("%+v", s)
 	}

@@ -27,9 +27,10 @@ func TestNPMServers(t *testing.T) {
 	program := func(name string) string {
 		return filepath.Join(modules, "node_modules", "@modelcontextprotocol", name, "dist", "index.js")
 	}
+	node := filepath.Join(modules, "node_modules", ".bin", "node")
 	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {entries: {eden: {default: true}}}, models: {scripted: {script: 'npm.json'}},
-		mcp: {servers: {everything: {command: 'node', args: [%q, 'stdio']}, files: {command: 'node', args: [%q, %q]}}}}`,
-		program("server-everything"), program("server-filesystem"), files)
+		mcp: {servers: {everything: {command: %q, args: [%q, 'stdio']}, files: {command: %[1]q, args: [%[3]q, %[4]q]}}}}`,
+		node, program("server-everything"), program("server-filesystem"), files)
 	for name, text := range map[string]string{settings.FileName: conf, "npm.json": fmt.Sprintf(npmScript, files)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func TestNPMServers(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	for _, s := range p.agents.mcp.States() {
-		t.Logf("%s: %s, protocol %s, %d tools, problems %q", s.Name, s.Server, s.Protocol, len(s.Tools), s.Problems)
+		t.Logf("%s: %s %s, protocol %s, %d tools, problems %q %s", s.Name, s.State, s.Server, s.Protocol, len(s.Tools), s.Problems, s.Error)
 	}
 	if err := p.stop(); err != nil {
 		t.Error(err)
