@@ -188,14 +188,18 @@ bench-compare: build ## Measure another commit and the working tree by turns (RE
 		if [ -d bench ]; then CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/openclawd-bench ./bench; fi; \
 		cd '$(CURDIR)'; ./bin/openclawd-bench compare --old "$$old/bin" --rounds $(or $(ROUNDS),2) $(ARGS)
 
-# Clients that others wrote, as they are on npm, against our servers for tests.
+# Programs that others wrote, as they are on npm: clients against our servers for tests, MCP servers, and the suite for MCP clients with
+# the Node that it needs.
 CLIENTS := grammy@1.46.0
+MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16)
 
 .PHONY: clients
-clients: ## Let an unmodified grammy from npm use the Telegram for tests; needs Node
+clients: ## Let unmodified programs from npm use the Telegram for tests, and agents use their MCP servers; needs Node
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
 		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(CLIENTS); \
-		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestGrammy -count=1 ./telegram/telegramtest
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestGrammy -count=1 ./telegram/telegramtest; \
+		npm install --prefix "$$modules" --silent --no-audit --no-fund $(MCP_PACKAGES); \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server
 
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)

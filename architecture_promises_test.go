@@ -69,6 +69,8 @@ var promises = []struct {
 		{"order", "Messages to one session are answered in order, agents take turns, and waiting costs no goroutine."},
 		{"own-answer", "The text of a run is its own, never an older answer."},
 		{"model-retry", "A model is asked again only where that may help, with the same key for the same step; no key shows in an error."},
+		{"outside-effects", "A tool call with an outside effect is recorded before and after; after a kill its outcome is known or unknown, and it is made again only if its tool may be repeated."},
+		{"resume", "An interrupted run goes on at its last step on disk."},
 		{"tool-policy", "A tool that is denied cannot be called and looks like a missing one."},
 	}},
 	{"Between agents", []promise{

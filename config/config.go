@@ -25,6 +25,7 @@ type Config struct {
 	Slack       Channel
 	Telegram    Channel
 	Models      Models
+	MCP         MCP
 	Gateway     Gateway
 	TaskMonitor TaskMonitor
 	UI          UI

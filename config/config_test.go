@@ -82,6 +82,7 @@ func TestDefaults(t *testing.T) {
 			A2A:       config.A2AConcurrency{MaxFlows: 3, QueueTimeout: 30 * time.Second},
 			Continuation: config.TaskContinuation{Enabled: true, CheckInterval: 2 * time.Minute, IdleThreshold: 3 * time.Minute, ZombieTaskTTL: day,
 				Channel: "discord"},
+			Resume: config.ResumeSteps,
 		},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},

@@ -24,6 +24,7 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeTools(root.within("tools"))
 	c.decodeChannels(root.within("channels"))
 	c.decodeModels(root.within("models"))
+	c.decodeMCP(root.within("mcp"))
 	c.decodeGateway(root.within("gateway"))
 	c.decodeTaskMonitor(root.within("taskMonitor"))
 	c.decodeUI(root.within("ui"))
@@ -32,7 +33,7 @@ func (c *Config) decodeRoot(root *fields) {
 		c.Defaults.Model = model
 	}
 	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
-		"commitments", "cron", "desktop", "fleet", "hooks", "identity", "mcp", "media", "memory", "nodeHost", "plugins", "proxy",
+		"commitments", "cron", "desktop", "fleet", "hooks", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
 		"secrets", "security", "skills", "talk", "transcripts", "tts", "vault", "web")
 	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")

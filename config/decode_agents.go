@@ -291,6 +291,7 @@ func (c *Config) decodeDefaults(f *fields) {
 	checkContinuation(t, &d.Continuation)
 	t.done()
 
+	d.Resume = f.choice("resume", ResumeSteps, ResumeOff)
 	d.SystemAgent = decodeSystemAgent(f.within("systemAgent"))
 
 	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "mediaModels", "pdfModel", "voiceModel", "utilityModel",

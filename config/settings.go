@@ -42,8 +42,15 @@ type AgentDefaults struct {
 	A2A           A2AConcurrency
 	LoopGuard     A2ALoopGuard
 	Continuation  TaskContinuation
+	Resume        string // ResumeSteps or ResumeOff
 	SystemAgent   string // used if no agent is named and none is marked as default; "" if not configured
 }
+
+// Values of AgentDefaults.Resume: whether a run that a restart interrupts goes on at its last step.
+const (
+	ResumeSteps = "steps"
+	ResumeOff   = "off"
+)
 
 // Subagents are the limits of sub-agents.
 type Subagents struct {

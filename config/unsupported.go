@@ -35,7 +35,7 @@ type Unsupported struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"` // the first place, if there are several
 	Column  int    `json:"column"`
-	Setting string `json:"setting"` // cron, mcp.servers, ui.*, agents.entries.*.heartbeat
+	Setting string `json:"setting"` // cron, mcp.apps, ui.*, agents.entries.*.heartbeat
 	Count   int    `json:"count"`   // number of entries, or of places; 0 if meaningless
 	Unit    string `json:"unit"`    // the unit, in the plural: jobs, places; may be ""
 }
@@ -43,7 +43,7 @@ type Unsupported struct {
 // Where is the place in the form file:line:column.
 func (u *Unsupported) Where() string { return fmt.Sprintf("%s:%d:%d", u.File, u.Line, u.Column) }
 
-// String formats the setting with its count: cron (3 jobs), mcp.servers (2), ui.*.
+// String formats the setting with its count: cron (3 jobs), plugins.entries (2), ui.*.
 func (u *Unsupported) String() string {
 	switch {
 	case u.Count == 0:
@@ -56,7 +56,7 @@ func (u *Unsupported) String() string {
 	return fmt.Sprintf("%s (%d %s)", u.Setting, u.Count, u.Unit)
 }
 
-// Together formats several settings as one line: cron (3 jobs), mcp.servers (2).
+// Together formats several settings as one line: cron (3 jobs), plugins.entries (2).
 func Together(all []Unsupported) string {
 	names := make([]string, len(all))
 	for i := range all {
@@ -68,12 +68,12 @@ func Together(all []Unsupported) string {
 // mostUnsupported is how many settings are listed; further ones are counted. Real files have dozens.
 const mostUnsupported = 300
 
-// collection is a section's member whose entries are counted: as cron (3 jobs) with a unit, else as mcp.servers (2).
+// collection is a section's member whose entries are counted: as cron (3 jobs) with a unit, else as plugins.entries (2).
 type collection struct{ key, unit string }
 
 func collections() map[string]collection {
 	return map[string]collection{
-		"auth": {"profiles", ""}, "cron": {"jobs", "jobs"}, "hooks": {"mappings", "mappings"}, "mcp": {"servers", ""},
+		"auth": {"profiles", ""}, "cron": {"jobs", "jobs"}, "hooks": {"mappings", "mappings"},
 		"plugins": {"entries", ""}, "secrets": {"providers", ""}, "skills": {"entries", ""},
 	}
 }

@@ -104,6 +104,13 @@ const (
 	TypeRunTimedOut    = "run.timed_out"
 )
 
+// Calls of tools with an effect outside of this program: an intent, then one of the others.
+const (
+	TypeToolCalled         = "tool.called"
+	TypeToolEnded          = "tool.ended"
+	TypeToolOutcomeUnknown = "tool.outcome_unknown"
+)
+
 // Side effects outside of the log. See package coordination/work.
 const (
 	TypeWorkScheduled    = "work.scheduled"
@@ -193,7 +200,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are type prefixes of the system's own bookkeeping.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.", "sink.", "log.", "pairing.",
+	"work.", "sink.", "log.", "pairing.", "tool.",
 }
 
 // Internal reports whether events of a type, known or not, are the system's own bookkeeping: the Task-Monitor API omits those produced
@@ -290,6 +297,9 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeRunFailed, Role: RoleObservability, Doc: "a run ended with an error"},
 	{Type: TypeRunAborted, Role: RoleObservability, Doc: "a run was stopped, or interrupted by a restart"},
 	{Type: TypeRunTimedOut, Role: RoleObservability, Doc: "a run exceeded its timeout"},
+	{Type: TypeToolCalled, Role: RoleObservability, Doc: "a tool with an effect outside of openclawd is about to be called"},
+	{Type: TypeToolEnded, Role: RoleObservability, Doc: "the call ended, with a result or an error"},
+	{Type: TypeToolOutcomeUnknown, Role: RoleObservability, Doc: "it is unknown whether the call had its effect"},
 	{Type: TypeWorkScheduled, Role: RoleObservability, Doc: "work was scheduled, not before a time"},
 	{Type: TypeWorkLeased, Role: RoleObservability, Doc: "a worker starts an attempt"},
 	{Type: TypeWorkReleased, Role: RoleObservability, Doc: "an attempt failed and will be repeated"},

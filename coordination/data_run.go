@@ -17,7 +17,9 @@ type RunQueued struct {
 	DueAtMs    int64  `json:"dueAtMs,omitempty"`   // earliest start, ms since 1970
 	OnRestart  string `json:"onRestart,omitempty"` // after an interruption by a restart: retry; "" only reports it
 
-	Earlier []string `json:"earlier,omitempty"` // interrupted runs that this one repeats, oldest first
+	Earlier []string `json:"earlier,omitempty"` // interrupted runs that this one repeats or continues, oldest first
+	Resume  bool     `json:"resume,omitempty"`  // it continues at the last step of those in Earlier instead of repeating them
+	Stalled int      `json:"stalled,omitempty"` // how many of those in Earlier, the last ones, have added no step
 
 	Reset      string          `json:"reset,omitempty"` // reset the session first: new, reset
 	Message    string          `json:"message"`

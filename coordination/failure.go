@@ -33,7 +33,7 @@ func failureRule(typ string) failure {
 		TypeUnblockFailed, TypeZombieAbandoned, TypeMilestoneSyncFailed, TypeRunFailed,
 		TypeRunTimedOut, TypeWorkDead, TypeWorkLeaseExpired, TypeDiscordSendFailed,
 		TypeDiscordDeliveryUnknown, TypeThreadSuspended, TypeImportRejected, TypeProjectionParked,
-		TypeFileConflict:
+		TypeFileConflict, TypeToolOutcomeUnknown:
 		return alwaysFails
 	}
 	if strings.HasSuffix(typ, "failed") {

@@ -26,6 +26,12 @@ func SessionStream(key SessionKey) string { return "session/" + key.String() }
 // RunStream is the stream of a run. An id that cannot be in a stream name is replaced by its hash.
 func RunStream(runID string) string { return hashedStream("run/", runID) }
 
+// ToolCallStream is the stream of a call of a tool with an effect outside of this program.
+func ToolCallStream(callID string) string { return hashedStream(ToolCallStreams, callID) }
+
+// ToolCallStreams is the prefix of the streams of such calls.
+const ToolCallStreams = "tool/"
+
 // WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 
@@ -111,7 +117,7 @@ func StreamOf(r *Record) string {
 		return firstStream(streamID{"plan/", r.PlanID}, task, agent)
 	case "thread", "discord", "collab":
 		return firstStream(thread, agent)
-	case "continuation", "resume_reminder", "session", "run", "identity":
+	case "continuation", "resume_reminder", "session", "run", "tool", "identity":
 		return firstStream(agent)
 	}
 	return LogStream

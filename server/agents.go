@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 	"github.com/pronto-lab/openclawd/services/approvals"
 	"github.com/pronto-lab/openclawd/services/continuer"
@@ -33,6 +34,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/agenttools"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
+	"github.com/pronto-lab/openclawd/tools/effects"
 	"github.com/pronto-lab/openclawd/tools/messagetools"
 	"github.com/pronto-lab/openclawd/tools/milestone"
 	"github.com/pronto-lab/openclawd/tools/plantools"
@@ -64,6 +66,8 @@ type agents struct {
 	telegram    *channelSide
 	slack       *slackSide
 	tools       *tools.Registry
+	effects     *effects.Journal
+	mcp         *mcp.Servers
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -112,7 +116,10 @@ func (p *Program) openAgents(ctx context.Context) error {
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
-	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
+	if err = p.openEffects(ctx, a); err != nil {
+		return err
+	}
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.discord.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
 		milestone.Tools(hub, p.log))})
@@ -199,6 +206,7 @@ func (p *Program) runWork(ctx context.Context) error {
 	go func() { stopped <- p.agents.stopper.Run(stopping) }()
 	err := p.agents.worker.Run(ctx)
 	stop()
+	p.agents.mcp.Close()
 	return errors.Join(err, <-stopped)
 }
 

@@ -1,11 +1,14 @@
 package server
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
@@ -14,6 +17,7 @@ type agentFacts struct {
 	worker worker.Stats
 	runner runner.Stats
 	tools  tools.Stats
+	mcp    []mcp.State
 }
 
 func (c *metricsCollector) addAgents() {
@@ -40,12 +44,36 @@ func (c *metricsCollector) addAgents() {
 	}
 }
 
+func (c *metricsCollector) addMCP() {
+	for _, m := range []struct {
+		kind       prometheus.ValueType
+		name, help string
+		value      func(*mcp.State) float64
+	}{
+		{prometheus.CounterValue, "mcp_starts_total", "Times an MCP server was started or connected to, since the start.", func(s *mcp.State) float64 { return float64(s.Starts) }},
+		{prometheus.CounterValue, "mcp_failures_total", "Starts of an MCP server that failed, and connections that were lost, since the start.",
+			func(s *mcp.State) float64 { return float64(s.Failures) }},
+		{prometheus.GaugeValue, "mcp_tools", "Tools that an MCP server offers.", func(s *mcp.State) float64 { return float64(len(s.Tools)) }},
+		{prometheus.GaugeValue, "mcp_down", "1 while an MCP server is not available after a failure.", func(s *mcp.State) float64 { return boolValue(s.State == mcp.StateDown) }},
+	} {
+		c.add(m.kind, m.name, m.help, []string{"server"}, func(f *facts, tell func(float64, ...string)) {
+			if f.agents == nil {
+				return
+			}
+			for i := range f.agents.mcp {
+				tell(m.value(&f.agents.mcp[i]), f.agents.mcp[i].Name)
+			}
+		})
+	}
+}
+
 // runMetrics are the counters of runs. Labels have few values: states, lanes, and configured providers.
 type runMetrics struct {
 	wait  prometheus.Histogram
 	took  *prometheus.HistogramVec // by state
 	calls *prometheus.CounterVec   // model calls, by the provider that answered last and the outcome of the run
 	tools prometheus.Counter
+	mcp   *prometheus.HistogramVec // by server and outcome
 }
 
 func newRunMetrics() *runMetrics {
@@ -59,11 +87,18 @@ func newRunMetrics() *runMetrics {
 			Help: "Model calls since the start, by the provider that answered last in the run, and outcome: ok, or the class of the error."},
 			[]string{"provider", "outcome"}),
 		tools: prometheus.NewCounter(prometheus.CounterOpts{Name: "openclawd_tool_calls_total", Help: "Tool calls by models since the start."}),
+		mcp: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "openclawd_mcp_call_seconds", Buckets: seconds,
+			Help: "Duration of calls of MCP servers since the start, by outcome: ok, error, unknown, unmade."}, []string{"server", "outcome"}),
 	}
 }
 
 func (f *runMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{f.wait, f.took, f.calls, f.tools}
+	return []prometheus.Collector{f.wait, f.took, f.calls, f.tools, f.mcp}
+}
+
+// recordMCP counts a call of an MCP server. It does not block.
+func (f *runMetrics) recordMCP(server string, outcome mcp.Outcome, took time.Duration) {
+	f.mcp.WithLabelValues(server, string(outcome)).Observe(took.Seconds())
 }
 
 // record counts a report about a run. It does not block.

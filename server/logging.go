@@ -13,8 +13,8 @@ import (
 
 // components are the values of the attribute "component", by which parts of the program log.
 func components() []string {
-	return []string{"agents", "as_of", "backup", "config", "continuation", "discord", "eventstore", "gateway", "http", "import", "mirror", "monitor", "notify", "overrides",
-		"projections", "redaction", "search", "slack", "tasks", "telegram", "ui", "verify", "watch", "work", "workspaces"}
+	return []string{"agents", "as_of", "backup", "config", "continuation", "discord", "eventstore", "gateway", "http", "import", "mcp", "mirror", "monitor", "notify", "overrides",
+		"projections", "redaction", "sample", "search", "slack", "tasks", "telegram", "ui", "verify", "watch", "work", "workspaces"}
 }
 
 // componentKey is the attribute by which levels are selected.

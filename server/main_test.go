@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/pronto-lab/openclawd/mcp/mcptest"
 )
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	if dir, ok := os.LookupEnv(envServeUntilKilled); ok {
 		os.Exit(serveUntilKilled(dir))
 	}

@@ -63,6 +63,7 @@ func newMetricsCollector(take func() *facts) *metricsCollector {
 	c.addContinuation()
 	c.addDiscord()
 	c.addAgents()
+	c.addMCP()
 	return c
 }
 

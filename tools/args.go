@@ -21,8 +21,8 @@ const (
 )
 
 // compile compiles a tool's schema. References are not fetched.
-func compile(s *tool.Spec) (*jsonschema.Schema, error) {
-	broken := func(why error) error {
+func compile(s *tool.Spec) (*jsonschema.Schema, *RegistrationError) {
+	broken := func(why error) *RegistrationError {
 		return &RegistrationError{Tool: s.Name, Field: "schema", Text: why.Error(), Hint: `give a JSON Schema with "type": "object"`}
 	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Schema))

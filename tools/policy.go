@@ -27,11 +27,16 @@ func (call *Call) admit(t *Tool) bool {
 	return !denied
 }
 
+// couldHave reports whether the configuration lets the caller have any tool whose name begins with a prefix.
+func (call *Call) couldHave(prefix string) bool {
+	return access.CouldHaveTools(call.Config, call.AgentID, prefix, tool.GroupMCP)
+}
+
 // allowsWire reports whether the gateway's policy allows a tool. Over HTTP its Allow only adds: tools that make agents act are denied
 // without it, since such a request may come from a page or script that does not mean it. WebSocket clients that may write can make agents
 // act anyway.
 func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
-	acting := []string{"sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject", "plan_approve",
+	acting := []string{"group:" + tool.GroupMCP, "sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject", "plan_approve",
 		"plan_reject", "cron", "gateway", "whatsapp_login"}
 	return !access.NamesTool(p.Deny, s) && (by != tool.ByHTTP || !access.NamesTool(acting, s) || access.NamesTool(p.Allow, s))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// Options of New. All but Guard and Grace are required.
+// Options of New. Config, Logger and Tools are required.
 type Options struct {
 	Config func() *config.Config // in force; never nil
 	Logger *slog.Logger
@@ -26,8 +26,19 @@ type Options struct {
 	// Guard returns why a call that is otherwise valid is not made; nil allows every call. Errors are *tool.Error, which callers see, or
 	// anything else, which is only logged. It respects ctx.
 	Guard func(ctx context.Context, call *Call, spec *tool.Spec) error
+	// Sources offer tools that come and go, in order of precedence behind Tools.
+	Sources []Source
+	// Journal performs the calls of tools with an outside effect. It is required if there are such tools.
+	Journal Journal
 	// Grace is how long a tool may take to return after its ctx has ended, before its caller leaves it behind. 0 is usualGrace.
 	Grace time.Duration
+}
+
+// Journal records calls with an effect outside of this program.
+type Journal interface {
+	// Perform makes a call with do and records the intent before and the outcome after it, or returns the outcome of the same call made
+	// earlier. An outcome that is unknown is an Output.
+	Perform(ctx context.Context, call *Call, t *Tool, do func(context.Context) (tool.Output, error)) (tool.Output, error)
 }
 
 const usualGrace = 250 * time.Millisecond
@@ -82,6 +93,9 @@ func (t *Tool) check() error {
 
 func isNameRune(c rune) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' }
 
+// isForeignRune reports whether a character may be in the name of a tool of a Source: what all providers of models accept.
+func isForeignRune(c rune) bool { return isNameRune(c) || c >= 'A' && c <= 'Z' || c == '-' }
+
 // RegistrationError reports a tool that cannot be registered.
 type RegistrationError struct {
 	Tool  string
@@ -94,8 +108,10 @@ func (e *RegistrationError) Error() string {
 	return fmt.Sprintf("tools: %s of tool %q: %s: %s", e.Field, e.Tool, e.Text, e.Hint)
 }
 
-func (r *Registry) find(name string) (at int, found bool) {
-	return slices.BinarySearchFunc(r.tools, name, func(e *entry, name string) int { return cmp.Compare(e.Name, name) })
+func (r *Registry) find(name string) (at int, found bool) { return find(r.tools, name) }
+
+func find(list []*entry, name string) (at int, found bool) {
+	return slices.BinarySearchFunc(list, name, func(e *entry, name string) int { return cmp.Compare(e.Name, name) })
 }
 
 // Offer implements tool.Box. The order is by name.
@@ -105,7 +121,7 @@ func (r *Registry) Offer(c tool.Caller) []tool.Spec {
 		return nil
 	}
 	var offered []tool.Spec
-	for _, e := range r.tools {
+	for _, e := range r.all() {
 		if call.admit(&e.Tool) {
 			offered = append(offered, e.spec())
 		}
@@ -132,14 +148,16 @@ func (r *Registry) Catalogue(c tool.Caller) []tool.Spec {
 func (r *Registry) Call(ctx context.Context, c tool.Caller, name string, args json.RawMessage) (tool.Output, error) {
 	r.stats.calls.Add(1)
 	call, known := callOf(r.opts.Config(), c)
-	at, found := r.find(name)
-	if !known || !found || !call.admit(&r.tools[at].Tool) {
+	var e *entry
+	if known {
+		e = r.entryOf(ctx, &call, name)
+	}
+	if e == nil || !call.admit(&e.Tool) {
 		r.stats.unknown.Add(1)
 		name = coordination.Mask(shortened(name, maxName))
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnknown, Tool: name, Text: "Tool not available: " + name,
 			Hint: "call one of the offered tools"}
 	}
-	e := r.tools[at]
 	judged, err := e.judge(args)
 	if err != nil {
 		r.stats.invalid.Add(1)

@@ -84,9 +84,21 @@ func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outc
 		o.err = guard(ctx, call, &spec)
 	}
 	if o.err == nil {
-		o.out, o.err = e.Do(ctx, call)
+		o.out, o.err = r.perform(ctx, e, call)
 	}
 	o.cause = ""
+}
+
+// perform calls a tool, through the journal if it has an effect outside of this program.
+func (r *Registry) perform(ctx context.Context, e *entry, call *Call) (tool.Output, error) {
+	do := func(ctx context.Context) (tool.Output, error) { return e.Do(ctx, call) }
+	switch {
+	case !e.Effect.Outside:
+		return do(ctx)
+	case r.opts.Journal == nil:
+		return tool.Output{}, errors.New("calls with an outside effect are not recorded here")
+	}
+	return r.opts.Journal.Perform(ctx, call, &e.Tool, do)
 }
 
 func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome) (tool.Output, error) {

@@ -15,10 +15,41 @@ type Tool struct {
 	// members, so that misspelled ones are reported.
 	tool.Spec
 	Who Who
+	// Effect is what calls do outside of this program. The zero Effect is nothing.
+	Effect Effect
 	// Do performs a call. It is called concurrently and respects ctx; a panic is recovered. Errors are *tool.Error, which callers see,
 	// or anything else, which is only logged.
 	Do func(ctx context.Context, call *Call) (tool.Output, error)
 }
+
+// Effect says that calls of a tool have an effect outside of this program, which its log cannot undo.
+type Effect struct {
+	Outside bool
+	Repeat  Repeat
+	Server  string // the MCP server that performs it; "" for none
+}
+
+// Repeat says why a call whose outcome is unknown may be made again.
+type Repeat string
+
+const (
+	RepeatNever      Repeat = ""
+	RepeatReadOnly   Repeat = "readOnly"   // it changes nothing
+	RepeatIdempotent Repeat = "idempotent" // made again with the same arguments it changes nothing more
+	RepeatKeyed      Repeat = "keyed"      // the recipient recognizes it by Call.CallID
+)
+
+// UnknownOutcomeError reports, from Do of a tool with an outside effect, that the call may or may not have had it.
+type UnknownOutcomeError struct {
+	Reason string // one of those of coordination.ToolOutcomeUnknown
+	Err    error
+}
+
+func (e *UnknownOutcomeError) Error() string {
+	return "the outcome is unknown (" + e.Reason + "): " + e.Err.Error()
+}
+
+func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
 // Who restricts the callers of a tool regardless of the configuration. The zero Who forbids none.
 type Who struct {

@@ -29,6 +29,26 @@ func Paired(messages []Message) []Message {
 	return complete
 }
 
+// Resulting returns messages like Paired, but leaves calls at their end that have no results yet.
+func Resulting(messages []Message) []Message {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role == ToolRole {
+		last--
+	}
+	if last < 0 {
+		return nil
+	}
+	complete := append(Paired(messages[:last]), messages[last])
+	results := resultsOf(messages[last:])[0]
+	for _, at := range results {
+		if at < 0 {
+			break
+		}
+		complete = append(complete, messages[last+at])
+	}
+	return complete
+}
+
 // paired reports whether each call is followed by its result.
 func paired(messages []Message) bool {
 	var open []ToolCall

@@ -57,6 +57,9 @@ type ToolCall struct {
 	Name      string
 	Arguments json.RawMessage // always a JSON object
 	Malformed string          // the arguments as written if they are no JSON object, else "". Arguments is {} then and must not be used
+
+	// Of a call read from a transcript; not sent. Key identifies it where Arguments do not, and Unmade says why it cannot be made with them.
+	Key, Unmade string
 }
 
 // NewToolCall returns a call with arguments as written by a model. Empty and null mean no arguments.

@@ -47,6 +47,8 @@ type block struct {
 	Arguments json.RawMessage
 	MediaType string
 	Data      string
+
+	Key, Unmade string
 }
 
 func blocksOf(content json.RawMessage) (blocks []block) {
@@ -60,7 +62,8 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 			continue
 		}
 		b := block{Type: text(members["type"]), Text: text(members["text"]), ID: text(members["id"]), Name: text(members["name"]),
-			Arguments: members["arguments"], MediaType: text(members["mimeType"]), Data: text(members["data"])}
+			Arguments: members["arguments"], MediaType: text(members["mimeType"]), Data: text(members["data"]),
+			Key: text(members["key"]), Unmade: text(members["unmade"])}
 		var source map[string]json.RawMessage
 		if b.Data == "" && json.Unmarshal(members["source"], &source) == nil {
 			b.Data, b.MediaType = text(source["data"]), text(source["media_type"])
@@ -102,7 +105,8 @@ func callsOf(blocks []block) (calls []llm.ToolCall) {
 		seen[b.ID] = true
 		arguments := cmp.Or(text(b.Arguments), string(b.Arguments)) // a string holds the model's own text
 		call := llm.NewToolCall(b.ID, b.Name, arguments)
-		call.Malformed = "" // it was answered already
+		call.Malformed = "" // it was answered already, or is Unmade
+		call.Key, call.Unmade = b.Key, b.Unmade
 		calls = append(calls, call)
 	}
 	return calls

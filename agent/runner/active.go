@@ -19,6 +19,8 @@ type activeRun struct {
 
 	params // of a started run
 
+	ahead atomic.Bool // it has added a step to the transcript
+
 	mu          sync.Mutex
 	seq         int64
 	waiting     []run.Update // updates not sent yet

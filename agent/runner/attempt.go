@@ -60,8 +60,8 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 // askChoice asks the current choice until it answers or retrying cannot help.
 func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answer, error) {
 	for again := 1; ; {
-		if t.spend.ModelCalls >= t.runner.limits.ModelCalls {
-			return nil, &failure{classTools, fmt.Sprintf("no end after %d calls of models", t.spend.ModelCalls)}
+		if calls := t.before.ModelCalls + t.spend.ModelCalls; calls >= t.runner.limits.ModelCalls {
+			return nil, &failure{classTools, fmt.Sprintf("no end after %d calls of models", calls)}
 		}
 		request, err := t.request(ctx, step)
 		if err != nil {

@@ -197,8 +197,8 @@ func (r *Runner) endUnstarted(tx eventstore.Tx, result run.Result, q *queuedRun,
 	return appends, nil
 }
 
-// Lost implements worker.Handler. A run interrupted by a restart is aborted, and queued again if its cause requests
-// it; one whose lease expired has timed out, with what it had said.
+// Lost implements worker.Handler. A run interrupted by a restart is aborted, and queued again to continue at its last step,
+// or to be repeated if its cause requests it; one whose lease expired has timed out, with what it had said.
 func (r *Runner) Lost(tx eventstore.Tx, item workqueue.Item, why string, now time.Time) ([]eventstore.StreamAppend, error) {
 	runID := runIDOf(item)
 	result, found, err := runs.Load(tx, runID)
@@ -216,7 +216,11 @@ func (r *Runner) Lost(tx eventstore.Tx, item workqueue.Item, why string, now tim
 		if err != nil {
 			return nil, err
 		}
-		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}, retry: wanted && run.MayRetry(&q.RunQueued)}
+		o = outcome{to: run.Aborted, over: coordination.RunOver{Reason: whyRestart}}
+		if o.next, err = r.resumptionOf(tx, result, q, item.Seq); err != nil {
+			return nil, err
+		}
+		o.retry = wanted && (o.next.resume || run.MayRetry(&q.RunQueued))
 	}
 	if a != nil {
 		o.over.Text, o.last = a.currentText(), a.partial("aborted")

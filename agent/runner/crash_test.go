@@ -52,7 +52,7 @@ const (
 )
 
 // 50 messages wait in 10 sessions, and the process is killed again and again. Each message is accepted once and has exactly one end, in the
-// order of its session; only what had started is reported as broken off, and is repeated before what came later if its cause wants that;
+// order of its session; only what had started is reported as broken off; it goes on at its last step, or is repeated if its cause wants that, before what came later;
 // models are asked again only with the key of the same step; transcripts hold what was said, once; and what follows from an end is there once,
 // with it, unless the run was asked for once more.
 //
@@ -405,6 +405,14 @@ type toldRun struct {
 	followed int // how often something has followed from its end
 }
 
+// hasSteps reports whether the run, or one that it goes on from, has added a step to its transcript.
+func (r *toldRun) hasSteps() bool { return r.calls > 0 || r.asked.Resume }
+
+// mayGoOn reports whether the run is queued again when it is broken off.
+func (r *toldRun) mayGoOn() bool {
+	return run.MayRetry(&r.asked) || r.hasSteps() && run.MayResume(&r.asked, r.calls > 0)
+}
+
 // root is the id of the run that was asked for at first.
 func (r *toldRun) root() string { return run.RootOf(r.asked.RunID, r.asked.RetryOf) }
 
@@ -474,8 +482,13 @@ func (s *story) queued(r *toldRun) error {
 	for broken != nil && broken.again != nil {
 		broken = broken.again
 	}
-	if broken == nil || broken.end != coordination.TypeRunAborted || broken.asked.OnRestart != run.OnRestartRetry {
-		return errors.New("it repeats what was not broken off, or is not to be repeated")
+	switch {
+	case broken == nil || broken.end != coordination.TypeRunAborted:
+		return errors.New("it repeats what was not broken off")
+	case r.asked.Resume != broken.hasSteps():
+		return fmt.Errorf("it goes on: %v, but the one before has %d steps", r.asked.Resume, broken.calls)
+	case !r.asked.Resume && broken.asked.OnRestart != run.OnRestartRetry:
+		return errors.New("it is not to be repeated")
 	}
 	broken.again = r
 	return nil
@@ -554,7 +567,9 @@ func (s *story) faults(whole bool) (faults []string) {
 			fault(r, "it has said %q", r.over.Text)
 		case r.followed > 1 || (r.followed == 1) != (r.end != "" && r.again == nil):
 			fault(r, "ended with %q, repeated: %v, and something has followed from it %d times", r.end, r.again != nil, r.followed)
-		case r.end == coordination.TypeRunAborted && (r.again != nil) != run.MayRetry(&r.asked):
+		case r.asked.Resume && r.calls > 0:
+			fault(r, "it goes on from a step, but has asked for the tool again")
+		case r.end == coordination.TypeRunAborted && (r.again != nil) != r.mayGoOn():
 			fault(r, "broken off, wants %q, repeated: %v", r.asked.OnRestart, r.again != nil)
 		}
 	}

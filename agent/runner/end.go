@@ -22,6 +22,7 @@ type outcome struct {
 	over  coordination.RunOver
 	last  *coordination.SessionMessage // final transcript message; nil for none
 	retry bool                         // it is queued again
+	next  resumption                   // of what is queued again
 	alone bool                         // without consequences: the log would reject them
 
 	followed bool // it had consequences when last written
@@ -53,7 +54,8 @@ func (a *activeRun) interrupted(cause error, spent coordination.RunOver) outcome
 	case errors.Is(cause, errTimedOut):
 		o.to, o.over.Error = run.TimedOut, fmt.Sprintf("the run took longer than %s", a.timeout)
 	default:
-		o.over.Reason, o.retry = reasonShutdown, run.MayRetry(&a.asked.RunQueued)
+		o.over.Reason, o.next = reasonShutdown, a.resumption(a.ahead.Load())
+		o.retry = o.next.resume || run.MayRetry(&a.asked.RunQueued)
 	}
 	return o
 }
@@ -87,7 +89,7 @@ func (r *Runner) finish(ctx context.Context, a *activeRun, o outcome) error {
 	err := r.writeEnd(patient, a, &o)
 	if err != nil && r.isRefused(err) {
 		r.logger.Error("cannot record the end of a run as it is; recording a failure", "run", a.result.RunID, "err", err)
-		o = outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "its end could not be written"}, retry: o.retry}
+		o = outcome{to: run.Failed, over: coordination.RunOver{ErrorClass: classInternal, Error: "its end could not be written"}, retry: o.retry, next: o.next}
 		err = r.writeEnd(patient, a, &o)
 	}
 	return err
@@ -163,7 +165,11 @@ func (r *Runs) endEvents(tx eventstore.Tx, result run.Result, q *queuedRun, o *o
 	result = overAs(result, o.to, over)
 	if o.retry {
 		again := q.meta(r.newID(), eventstore.ActorSystem, at)
-		queued, err := again.events(run.Retry(q.RunQueued, again.runID))
+		next := run.Retry(q.RunQueued, again.runID)
+		if o.next.resume {
+			next = run.Resume(q.RunQueued, again.runID, result.SessionID, o.next.ahead)
+		}
+		queued, err := again.events(next)
 		return append(appends, queued), result, err
 	}
 	appends, err = r.addConsequences(tx, result, q, o, appends, now)

@@ -38,6 +38,8 @@ type turn struct {
 	called map[string]int            // repetitions of the same tool call
 	usage  coordination.SessionUsage // of all answers
 	spend  coordination.RunOver      // usage
+
+	before coordination.RunOver // calls of the attempts that this one continues
 }
 
 // answer works until there is an answer or a failure.
@@ -45,7 +47,11 @@ func (t *turn) answer(ctx context.Context) outcome {
 	if err := t.prepare(ctx); err != nil {
 		return t.fail(ctx, err)
 	}
-	for step := 1; ; step++ {
+	first, err := t.resume(ctx)
+	if err != nil {
+		return t.fail(ctx, err)
+	}
+	for step := first; ; step++ {
 		answer, err := t.ask(ctx, step)
 		if err != nil {
 			return t.fail(ctx, err)
@@ -83,10 +89,16 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if t.asked.Resume {
+		t.takeSteps(said)
+	}
 	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
 	t.history = append(prompt.History(said), prompt.Message(&t.params.message))
 	t.caller = t.callerOf()
 	if t.runner.o.Tools != nil {
+		if waiter, is := t.runner.o.Tools.(tool.Waiter); is {
+			waiter.Await(ctx, t.caller)
+		}
 		t.offered = t.runner.o.Tools.Offer(t.caller)
 	}
 	return nil

@@ -28,12 +28,18 @@ func (t *turn) useTools(ctx context.Context, answer *llm.Answer) error {
 	if err := t.write(ctx, said); err != nil {
 		return err
 	}
+	t.ahead.Store(true)
 	t.setText(answer.Text)
 	t.markStored()
 	t.steps = append(t.steps, llm.Message{Role: llm.Assistant, Text: answer.Text, ToolCalls: calls})
-	for i := range calls {
-		if t.spend.ToolCalls >= t.runner.limits.ToolCalls {
-			return &failure{classTools, fmt.Sprintf("no end after %d calls of tools", t.spend.ToolCalls)}
+	return t.useRest(ctx, calls, 0)
+}
+
+// useRest runs the calls of an answer from the one at an index on.
+func (t *turn) useRest(ctx context.Context, calls []llm.ToolCall, from int) error {
+	for i := from; i < len(calls); i++ {
+		if n := t.before.ToolCalls + t.spend.ToolCalls; n >= t.runner.limits.ToolCalls {
+			return &failure{classTools, fmt.Sprintf("no end after %d calls of tools", n)}
 		}
 		if err := t.useTool(ctx, &calls[i], i < t.runner.limits.AnswerCalls); err != nil {
 			return err
@@ -49,6 +55,10 @@ type block struct {
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Key identifies the call's content where Arguments, as stored, would not; see contentKey.
+	Key string `json:"key,omitempty"`
+	// Unmade says why the call cannot be made with Arguments: lostSecret or lostMalformed. "": it can.
+	Unmade string `json:"unmade,omitempty"`
 }
 
 // calling is an answer with calls as stored in the transcript, and its calls with bounded arguments.
@@ -64,7 +74,7 @@ func (t *turn) calling(answer *llm.Answer) (said *coordination.SessionMessage, c
 			c.Arguments, c.Malformed = json.RawMessage("{}"), fmt.Sprintf("%d bytes; at most %d can be given", len(c.Arguments), most)
 		}
 		calls = append(calls, c)
-		blocks = append(blocks, block{Type: "toolCall", ID: c.ID, Name: c.Name, Arguments: maskArguments(c.Arguments)})
+		blocks = append(blocks, stored(&c))
 	}
 	said.Content, err = json.Marshal(blocks)
 	return said, calls, err
@@ -94,6 +104,8 @@ func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error
 	switch {
 	case !allowed:
 		out = refused(fmt.Sprintf("Not called: an answer may ask for at most %d calls. Ask for the others in the next one.", t.runner.limits.AnswerCalls))
+	case c.Unmade != "":
+		out = refused(notRepeated(c.Unmade))
 	case c.Malformed != "":
 		out = refused("Not called: the arguments must be a JSON object that fits the tool's schema, but they are " +
 			shorten(c.Malformed, maxMalformed))
@@ -110,16 +122,22 @@ func (t *turn) useTool(ctx context.Context, c *llm.ToolCall, allowed bool) error
 	}
 	t.notify(run.Update{Kind: run.ToolResult, ToolCallID: c.ID, ToolName: c.Name, Output: text, IsError: out.IsError})
 	t.steps = append(t.steps, llm.Message{Role: llm.ToolRole, Text: text, ToolCallID: c.ID, ToolName: c.Name, IsError: out.IsError})
-	now := repetition{c.Name, string(c.Arguments) + c.Malformed, text, out.IsError, t.last.times}
+	if times := t.repeated(c, text, out.IsError); times >= t.runner.limits.Repeats {
+		return &failure{classTools, fmt.Sprintf("the model called %s %d times in a row with the same arguments, and got the same result",
+			llm.Clean(c.Name), times)}
+	}
+	return nil
+}
+
+// repeated counts equal calls with equal results in a row, up to this one.
+func (t *turn) repeated(c *llm.ToolCall, text string, isError bool) int {
+	now := repetition{c.Name, string(c.Arguments) + c.Malformed, text, isError, t.last.times}
 	if now != t.last {
 		now.times = 0
 	}
-	if now.times++; now.times >= t.runner.limits.Repeats {
-		return &failure{classTools, fmt.Sprintf("the model called %s %d times in a row with the same arguments, and got the same result",
-			llm.Clean(c.Name), now.times)}
-	}
+	now.times++
 	t.last = now
-	return nil
+	return now.times
 }
 
 // maxMalformed is how many bytes of malformed arguments are shown to the model.
@@ -172,13 +190,21 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 // callID identifies a call by its content and repetition count within the run. It is stable across a retry of the run,
 // although the model then generates other ids.
 func (t *turn) callID(c *llm.ToolCall) string {
-	sum := sha256.Sum256([]byte(c.Name + "\x00" + string(c.Arguments)))
-	id := hex.EncodeToString(sum[:16])
+	id := c.Key
+	if id == "" {
+		id = contentKey(c.Name, c.Arguments)
+	}
 	if t.called == nil {
 		t.called = map[string]int{}
 	}
 	t.called[id]++
 	return id + "." + strconv.Itoa(t.called[id])
+}
+
+// contentKey identifies what a call asks for.
+func contentKey(name string, arguments json.RawMessage) string {
+	sum := sha256.Sum256([]byte(name + "\x00" + string(arguments)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // leave counts a tool that continues after its run is over, until it ends.

@@ -16,7 +16,7 @@ func newDoctor(p *process) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the installation for problems and suggest fixes",
 		Long: `Checks the configuration, the addresses of API and gateway, the gateway token, directories and disk space, the clock, the database and its WAL,
-the tables, tasks of agents that are no longer configured, undelivered Discord posts, the position in a followed log, the search file and the
+the tables, programs of MCP servers, tasks of agents that are no longer configured, undelivered Discord posts, the position in a followed log, the search file and the
 backups. Changes nothing. Works beside a running server, which it asks for what only the server knows.
 
 Exit codes: 0 no errors; 1 errors; 78 only errors of the configuration.`,

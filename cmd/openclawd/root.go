@@ -51,6 +51,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newReplay(p),
 		newPolicy(p),
 		newTools(p),
+		newMCP(p),
 		newCall(p),
 		newToken(p),
 		newOpen(p),

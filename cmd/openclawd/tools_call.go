@@ -5,20 +5,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/gateway/client"
-	"github.com/pronto-lab/openclawd/gateway/protocol"
-	"github.com/pronto-lab/openclawd/internal/output"
 )
 
 type toolCallFlags struct {
@@ -69,9 +64,9 @@ func (p *process) callTool(ctx context.Context, c toolCallFlags, args []string, 
 	params := c.meant()
 	params["name"] = args[0]
 	if len(args) > 1 {
-		object, err := toolArguments(args[1], stdin)
+		object, err := client.ReadArguments(args[1], stdin)
 		if err != nil {
-			return err
+			return &usageError{command: toolsCallPath, err: err}
 		}
 		params["args"] = object
 	}
@@ -166,68 +161,4 @@ func (e *toolError) Hint() string {
 		return strings.TrimPrefix(e.answer.Error.Details.Field+": "+hint, ": ")
 	}
 	return "openclawd tools show " + e.name + " shows its arguments; the server's log has the reason of an internal error"
-}
-
-// toolArguments reads the arguments of a tool: literal text, @ and a file name, or - for standard input.
-func toolArguments(text string, stdin io.Reader) (json.RawMessage, error) {
-	where := "the second argument"
-	read := []byte(text)
-	file, isFile := strings.CutPrefix(text, "@")
-	var err error
-	switch {
-	case text == "-":
-		where = "standard input"
-		read, err = readArguments(stdin)
-	case isFile:
-		where = file
-		read, err = readArgumentsFile(file)
-	}
-	if err != nil {
-		return nil, &usageError{command: toolsCallPath, err: fmt.Errorf("read arguments: %w", err)}
-	}
-	if len(read) > maxArguments {
-		err := fmt.Errorf("%s is too long: the gateway's limit is %s", output.Printable(where), output.Bytes(maxArguments))
-		return nil, &usageError{command: toolsCallPath, err: err}
-	}
-	var object map[string]json.RawMessage
-	err = json.Unmarshal(read, &object)
-	var syntax *json.SyntaxError
-	var other *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		line, column := position(read, syntax.Offset)
-		err = fmt.Errorf("line %d, column %d: %w", line, column, err)
-	case errors.As(err, &other):
-		err = fmt.Errorf("it is of type %s", other.Value)
-	case object == nil:
-		err = errors.New("it is null")
-	}
-	if err != nil {
-		return nil, &usageError{command: toolsCallPath, err: fmt.Errorf("%s is not a JSON object: %w", output.Printable(where), err)}
-	}
-	return bytes.TrimSpace(read), nil
-}
-
-// maxArguments is the space for arguments in a gateway frame, in bytes.
-const maxArguments = protocol.MaxPayload - 64<<10
-
-// readArguments reads just enough to detect excess.
-func readArguments(from io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(from, maxArguments+1))
-}
-
-func readArgumentsFile(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return readArguments(file)
-}
-
-// position converts a byte offset of a text to line and column, from 1, in characters.
-func position(text []byte, read int64) (line, column int) {
-	before := text[:max(min(read, int64(len(text)))-1, 0)]
-	line = 1 + bytes.Count(before, []byte("\n"))
-	return line, 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }

@@ -30,7 +30,7 @@ func Accept(a Ask) ([]Event, error) {
 	q.Context = contextOf(q.Context)
 	q.SessionKey = a.Session.String()
 	q.Lane = LaneOf(a.Session, q.Lane)
-	q.Earlier = nil // only interrupted runs have one
+	q.Earlier, q.Resume, q.Stalled = nil, false, 0 // only what follows interrupted runs has them
 	q.Message, q.ExtraSystemPrompt = coordination.Mask(q.Message), coordination.Mask(q.ExtraSystemPrompt)
 	content, refusal := maskBlocks(q.Content)
 	if refusal != nil {

@@ -73,6 +73,32 @@ func Retry(q coordination.RunQueued, newID string) Event {
 	return Event{coordination.TypeRunQueued, q}
 }
 
+// maxResumed limits how often a run that gets ahead each time is continued.
+const maxResumed = 100
+
+// MayResume reports whether an interrupted run whose steps are on disk is continued. ahead says that it has added a step itself: after
+// MaxAttempts without one it is only reported, in case the run itself crashes the process.
+func MayResume(q *coordination.RunQueued, ahead bool) bool {
+	return len(q.Earlier)+1 < maxResumed && stalled(q, ahead) < MaxAttempts
+}
+
+func stalled(q *coordination.RunQueued, ahead bool) int {
+	if ahead {
+		return 0
+	}
+	return q.Stalled + 1
+}
+
+// Resume queues an interrupted run to continue at its last step, like Retry. sessionID is its transcript, in which the steps are.
+func Resume(q coordination.RunQueued, newID, sessionID string, ahead bool) Event {
+	q.Resume, q.Stalled = true, stalled(&q, ahead)
+	e := Retry(q, newID)
+	again, _ := e.Data.(coordination.RunQueued) // by Retry
+	again.SessionID = sessionID
+	e.Data = again
+	return e
+}
+
 // RootOf returns the first run: retryOf, or the run itself.
 func RootOf(runID, retryOf string) string {
 	if retryOf != "" {

@@ -6,6 +6,7 @@ const (
 	GroupAgents   = "agents"
 	GroupTasks    = "tasks"
 	GroupPlans    = "plans"
+	GroupMCP      = "mcp" // tools of MCP servers
 )
 
 // GroupLabel returns the display name of a group; an unknown group's own name.
@@ -19,6 +20,8 @@ func GroupLabel(group string) string {
 		return "Tasks"
 	case GroupPlans:
 		return "Plans and milestones"
+	case GroupMCP:
+		return "MCP servers"
 	}
 	return group
 }

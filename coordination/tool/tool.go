@@ -62,6 +62,12 @@ type Box interface {
 	Call(ctx context.Context, c Caller, name string, args json.RawMessage) (Output, error)
 }
 
+// Waiter is a Box some of whose tools are known only after a while.
+type Waiter interface {
+	// Await returns when the tools that a caller may call are known, as far as they can be soon, or ctx ends.
+	Await(ctx context.Context, c Caller)
+}
+
 // Error says why a tool was not called, or crashed.
 type Error struct {
 	Code  string // one of those below
@@ -78,5 +84,10 @@ const (
 	CodeInvalid      = "invalid_arguments" // they do not match the schema
 	CodeTaskRequired = "task_required"     // the caller's session has no task to call it for
 	CodePlanRequired = "plan_required"     // no approved plan opens it to the caller
+	CodeUnavailable  = "tool_unavailable"  // what it belongs to is not reachable; the call was not made
+	CodeUnderWay     = "call_under_way"    // the same call is being made already
 	CodeBroken       = "tool_failed"       // it panicked or failed internally; the reason is only logged
 )
+
+// CodeOutcomeUnknown is the code, in the details of an Output, of a call that may or may not have had its effect.
+const CodeOutcomeUnknown = "tool.outcome_unknown"

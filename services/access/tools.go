@@ -58,25 +58,54 @@ func inProfile(profile string) []string {
 	case config.ProfileFull:
 		return []string{"*"}
 	case config.ProfileCoding:
-		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans}
+		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans, "group:" + tool.GroupMCP}
 	case config.ProfileMessaging:
-		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate"}
+		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate", "group:" + tool.GroupMCP}
 	default:
 		return []string{"session_status"}
 	}
 }
 
-const everyGroup = "openclaw"
+// Groups with a meaning of their own: all of openclawd's tools, and those of MCP servers as the reference system names them.
+const (
+	everyGroup   = "openclaw"
+	pluginsGroup = "plugins"
+	bundleMCP    = "bundle-mcp"
+)
 
-// NamesTool reports whether a policy's list names a tool: by name, with * as wildcard, or as group:<its group>.
+// NamesTool reports whether a policy's list names a tool: by name, with * as wildcard, or as group:<its group>. The tools of MCP servers
+// are bundle-mcp, group:mcp and group:plugins.
 func NamesTool(list []string, s *tool.Spec) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
 		pattern = strings.ToLower(coordination.TrimJS(pattern))
-		if group, is := strings.CutPrefix(pattern, "group:"); is {
+		group, is := strings.CutPrefix(pattern, "group:")
+		switch {
+		case is && s.Group == tool.GroupMCP:
+			return group == tool.GroupMCP || group == pluginsGroup
+		case is:
 			return group == everyGroup || group != "" && group == s.Group
 		}
-		return coordination.Matches(pattern, s.Name)
+		return coordination.Matches(pattern, s.Name) || pattern == bundleMCP && s.Group == tool.GroupMCP
 	})
+}
+
+// CouldHaveTools reports whether the configuration may let an agent have any tool of a group whose name begins with a prefix, before those
+// tools are known.
+func CouldHaveTools(c *config.Config, agentID, prefix, group string) bool {
+	prefix = strings.ToLower(prefix)
+	every := &tool.Spec{Name: prefix + "*", Group: group}
+	could := func(list []string) bool {
+		return NamesTool(list, every) || slices.ContainsFunc(list, func(pattern string) bool {
+			pattern = strings.ToLower(coordination.TrimJS(pattern))
+			return strings.HasPrefix(pattern, prefix) || strings.Contains(pattern, "*")
+		})
+	}
+	allows := func(p config.ToolPolicy) bool {
+		return !NamesTool(p.Deny, every) && (len(p.Allow) == 0 || could(p.Allow) || could(p.AlsoAllow))
+	}
+	agent := c.AgentNamed(agentID)
+	profile, also := c.ToolProfile(agentID)
+	return (could(inProfile(profile)) || could(also)) && (agent == nil || allows(agent.Tools)) && allows(c.Tools.ToolPolicy)
 }
 
 // verdict explains the rule to those who configure the agent.

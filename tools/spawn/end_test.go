@@ -270,6 +270,7 @@ func TestBug15_AnAnnounceThatFailsRepeatsNothing(t *testing.T) {
 		h.arrives("p")
 		h.crash()
 		h = openAt(t, h.path, setting{})
+		h.opens("p") // the run goes on there
 		h.until("it was told again", func() bool {
 			for _, e := range h.events(coordination.TypeRunEnded) {
 				if e.text("sessionKey") == "agent:eden:main" {

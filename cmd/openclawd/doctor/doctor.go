@@ -14,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
@@ -98,6 +99,9 @@ func (c *checkup) checkConfig() {
 			severity = severityError
 		}
 		c.findings = append(c.findings, Finding{severity, configPrefix + f.Code, strings.TrimPrefix(f.Path+": "+f.Message, ": "), f.Where(), f.Hint})
+	}
+	for _, m := range mcp.Check(c.place.Config, c.getenv) {
+		c.warn("mcp_server", "mcp.servers."+m.Server, m.Hint, "%s", m.Text)
 	}
 	file := c.place.Config.File
 	found := settings.Of(c.place.Config, c.getenv, "", nil)

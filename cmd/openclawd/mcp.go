@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/mcp"
+	"github.com/pronto-lab/openclawd/tools/effects"
+)
+
+func newMCP(p *process) *cobra.Command {
+	var probe bool
+	servers := newMCPProbe(p, "list", "List the MCP servers of openclaw.json", &probe, mcp.Probed.ServerTable)
+	servers.Flags().BoolVar(&probe, "probe", false, "start the servers for a moment, beside a running openclawd, to see how they are")
+	always := true
+	return newGroup("mcp", "Show MCP servers, call their tools, and list calls", servers,
+		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", &always, mcp.Probed.ToolTable), newToolsCall(p), newMCPLog(p))
+}
+
+// newMCPProbe is a command that shows what servers are like, as a table or in JSON.
+func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Probed) (head []string, rows [][]string)) *cobra.Command {
+	var c configCheckFlags
+	cmd := &cobra.Command{
+		Use:     name + " [SERVER]",
+		Short:   short,
+		Example: "  openclawd mcp " + name + "\n  openclawd mcp " + name + " files --json",
+		Args:    positional(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := p.configPath(c.stateDir, nil)
+			if err != nil {
+				return err
+			}
+			loaded, findings := config.Load(path, p.getenv)
+			if err := findings.Err(); err != nil {
+				return err
+			}
+			server := ""
+			if len(args) > 0 {
+				server = args[0]
+			}
+			probed := mcp.Probe(cmd.Context(), mcp.Options{Config: func() *config.Config { return loaded }, Logger: slog.New(slog.DiscardHandler), Getenv: p.getenv}, server, *start)
+			switch {
+			case server != "" && len(probed.Servers) == 0:
+				return &codedError{text: fmt.Sprintf("mcp.servers has no %q", server), code: "no_server", hint: "openclawd mcp list lists the servers"}
+			case c.asJSON:
+				return output.JSON(p.stdout, probed)
+			}
+			head, rows := table(probed)
+			return output.Table(p.stdout, head, rows)
+		},
+	}
+	cmd.Flags().StringVar(&c.stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
+	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "print JSON")
+	return cmd
+}
+
+func newMCPLog(p *process) *cobra.Command {
+	var f listFlags
+	var q effects.Query
+	cmd := &cobra.Command{
+		Use:     "log",
+		Short:   "List calls of tools with an outside effect",
+		Long:    "Lists recorded calls, the newest first: open, ok, error, or unknown if it is not known whether the call had its effect.",
+		Example: "  openclawd mcp log\n  openclawd mcp log --state unknown --server files",
+		Args:    positional(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			q.Limit = f.limit
+			calls := list[effects.Recorded, effects.Recorded]{
+				read:   func(ctx context.Context, tx *sql.Tx) ([]effects.Recorded, error) { return effects.List(ctx, tx, q) },
+				answer: func(r *effects.Recorded) effects.Recorded { return *r }, name: "calls", thing: "call", none: "no calls", noMatch: "no such calls",
+				head: []string{"CALLED", "STATE", "TOOL", "TOOK", "SESSION", "RUN", "RESULT"}, filtered: q.Server+q.State != "",
+				row: func(r *effects.Recorded, _ time.Time) []string {
+					return []string{output.Time(r.CalledAt), r.State, r.Tool, fmt.Sprint(r.Took, " ms"), r.SessionKey, r.RunID, clip(r.Reason+" "+r.Text, descriptionLetters)}
+				},
+			}
+			return calls.print(cmd.Context(), p, &f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&q.Server, "server", "", "only calls of this MCP `SERVER`")
+	cmd.Flags().StringVar(&q.State, "state", "", "only calls in this `STATE`: open, ok, error, unknown")
+	return cmd
+}

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// address is the transport to a server with an address.
+func (c *connection) address() sdk.Transport {
+	conf := &c.server.conf
+	to, _ := url.Parse(conf.URL.Reveal()) // the configuration checks it
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConnsPerHost, base.IdleConnTimeout = 4, time.Minute
+	base.MaxResponseHeaderBytes = 64 << 10
+	c.idle = base.CloseIdleConnections
+	return &sdk.StreamableClientTransport{
+		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage,
+		HTTPClient: &http.Client{Transport: &sender{base: base, to: to, connection: c}},
+	}
+}
+
+// sender adds the headers of the configuration, for its own host only, and bounds answers.
+type sender struct {
+	base       *http.Transport
+	to         *url.URL
+	connection *connection
+}
+
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	own := r.URL.Scheme == s.to.Scheme && r.URL.Host == s.to.Host
+	if own {
+		r = r.Clone(r.Context())
+		for _, h := range s.connection.server.conf.Headers {
+			r.Header.Set(h.Name, h.Value.Reveal())
+		}
+	}
+	e, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	if e != nil {
+		e.requests.Add(1)
+	}
+	answer, err := s.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if e != nil && answer.StatusCode >= 400 && answer.StatusCode < 500 && answer.StatusCode != http.StatusRequestTimeout {
+		e.refused.Add(1)
+	}
+	answer.Body = &limited{ReadCloser: answer.Body, flooded: func() { s.connection.fail(errFlood) }}
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxMessage)
+	}
+	return answer, nil
+}
+
+// exchangeKey is the key of the exchange in the context of a call.
+type exchangeKey struct{}
+
+func withExchange(ctx context.Context, e *exchange) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, e)
+}

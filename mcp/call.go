@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/effects"
+)
+
+const (
+	// soon is how long a call waits for the back-off of its server.
+	soon = 3 * time.Second
+	// unanswered is how many calls in a row may have no answer in time before the connection is given up.
+	unanswered = 3
+	// stuck is how long a request may take to end after its time is over; then the connection is given up.
+	stuck = time.Second
+)
+
+// exchange is what is known of the request of a call.
+type exchange struct {
+	requests atomic.Int64 // over HTTP
+	refused  atomic.Int64 // of them, those that the server did not accept
+}
+
+// unmade reports whether the server has accepted nothing.
+func (e *exchange) unmade() bool {
+	return e.refused.Load() > 0 && e.refused.Load() == e.requests.Load()
+}
+
+// call makes a request of a tool call, and judges its outcome.
+func (s *server) call(ctx context.Context, do func(context.Context, *connection) (*result, error)) (tool.Output, error) {
+	began := time.Now()
+	c, err := s.openSoon(ctx)
+	if err != nil {
+		s.opts.Called(s.conf.Name, Unmade, time.Since(began))
+		if down := (*downError)(nil); errors.As(err, &down) {
+			return tool.Output{}, down.unavailable()
+		}
+		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: "the call was stopped before it was made", Hint: "make it again"}
+	}
+	e := &exchange{}
+	declined := c.declined.Load()
+	r, err := c.exchange(withExchange(ctx, e), do)
+	out, err, outcome := s.judge(ctx, c, e, r, err)
+	s.opts.Called(s.conf.Name, outcome, time.Since(began))
+	if err == nil && c.declined.Load() > declined {
+		out.Text += "\n(The server asked for input, which openclawd declines: " + CodeDeclined + ".)"
+	}
+	return out, err
+}
+
+// CodeDeclined is the code of input that a server asked for.
+const CodeDeclined = "mcp.elicitation_declined"
+
+// openSoon is open, and waits for a short back-off.
+func (s *server) openSoon(ctx context.Context) (*connection, error) {
+	c, err := s.open(ctx)
+	down := (*downError)(nil)
+	if !errors.As(err, &down) {
+		return c, err
+	}
+	left := time.Until(down.retryAt)
+	if down.retryAt.IsZero() || left > soon {
+		return nil, err
+	}
+	if wait.For(ctx, left) != nil {
+		return nil, ctx.Err()
+	}
+	return s.open(ctx)
+}
+
+var errLate = errors.New("no answer in time")
+
+// exchange makes a request within the time for calls.
+func (c *connection) exchange(ctx context.Context, do func(context.Context, *connection) (*result, error)) (*result, error) {
+	inTime, stop := context.WithTimeoutCause(ctx, c.server.conf.CallTimeout, errLate)
+	defer stop()
+	type answer struct {
+		r   *result
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		r, err := do(inTime, c)
+		done <- answer{r, err}
+	}()
+	var a answer
+	select {
+	case a = <-done:
+	case <-inTime.Done():
+		timer := time.NewTimer(stuck)
+		defer timer.Stop()
+		select {
+		case a = <-done:
+		case <-timer.C:
+			c.fail(errors.New("it does not take requests"))
+			return nil, context.Cause(inTime)
+		}
+	}
+	if a.err == nil {
+		c.late.Store(0)
+		return a.r, nil
+	}
+	if inTime.Err() == nil {
+		return nil, a.err
+	}
+	cause := context.Cause(inTime)
+	if errors.Is(cause, errLate) && c.late.Add(1) >= unanswered {
+		c.fail(fmt.Errorf("%d calls in a row had no answer in time", unanswered))
+	}
+	return nil, cause
+}
+
+// judge says what became of a request.
+func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *result, err error) (tool.Output, error, Outcome) {
+	var answered *jsonrpc.Error
+	var network *net.OpError
+	unknown := func(reason string) (tool.Output, error, Outcome) {
+		return tool.Output{}, &tools.UnknownOutcomeError{Reason: reason, Err: errors.New(s.shown(err.Error(), maxProblem))}, Unknown
+	}
+	switch {
+	case err == nil && r.isError:
+		return r.output(s), nil, Failed
+	case err == nil:
+		return r.output(s), nil, OK
+	case errors.Is(err, errLate):
+		return unknown(effects.ReasonTimeout)
+	case ctx.Err() != nil:
+		return tool.Output{}, ctx.Err(), Unknown
+	case errors.As(err, &answered) && !ownCode(answered.Code):
+		return tool.Output{Text: s.shown(fmt.Sprintf("The MCP server %s refused the call: %s (code %d)", s.conf.Name, answered.Message, answered.Code), maxProblem),
+			IsError: true}, nil, Failed
+	case e.unmade(), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
+		if errors.Is(err, sdk.ErrSessionMissing) {
+			c.fail(err) // a new session is needed
+		}
+		return tool.Output{}, (&downError{server: s.conf.Name, problem: s.shown(err.Error(), maxProblem)}).unavailable(), Unmade
+	}
+	if c.process != nil {
+		c.fail(c.process.lost(err)) // nothing else can be said to it
+	}
+	return unknown(effects.ReasonConnection)
+}
+
+// ownCode reports whether the library gives errors of its own this code: the connection was lost.
+func ownCode(code int64) bool { return code >= -32005 && code <= -32001 }
+
+// metaCallID is the name under which a server is told the id of a call, by which it may recognize a repetition.
+const metaCallID = "openclawd/callId"
+
+// callTool calls a tool of the server.
+func (c *connection) callTool(ctx context.Context, name string, call *tools.Call) (*result, error) {
+	params := &sdk.CallToolParams{Name: name, Arguments: call.Args}
+	if id := effects.CallID(ctx); id != "" {
+		params.Meta = sdk.Meta{metaCallID: id}
+	}
+	r, err := c.session.CallTool(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(r), nil
+}
+
+func (c *connection) listResources(ctx context.Context, call *tools.Call) (*result, error) {
+	args, err := tools.Decode[struct{ Cursor string }](call)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: args.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	return resourcesOf(list), nil
+}
+
+func (c *connection) readResource(ctx context.Context, call *tools.Call) (*result, error) {
+	args, err := tools.Decode[struct{ URI string }](call)
+	if err != nil {
+		return nil, err
+	}
+	read, err := c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: args.URI})
+	if err != nil {
+		return nil, err
+	}
+	var r result
+	for _, one := range read.Contents {
+		r.addResource(one)
+	}
+	return &r, nil
+}

@@ -1,0 +1,254 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/internal/backoff"
+)
+
+// restarts are the delays before a server is started again after consecutive failures.
+var restarts = backoff.Backoff{First: time.Second, Most: 5 * time.Minute}
+
+// stable is how long a connection has to last so that earlier failures no longer count.
+const stable = time.Minute
+
+// server is one MCP server.
+type server struct {
+	opts   *Options
+	conf   config.MCPServer
+	logger *slog.Logger
+	hide   *strings.Replacer // secrets of the configuration
+
+	offer atomic.Pointer[offer] // nil until it was connected once
+
+	mu       sync.Mutex
+	live     *connection   // nil: none
+	opening  chan struct{} // closed when the start under way is over; nil: none
+	failures int           // consecutive
+	retryAt  time.Time     // zero: at once
+	problem  string        // of the last failure
+	closed   bool
+
+	starts, failed int64
+}
+
+func newServer(o *Options, c config.MCPServer) *server {
+	return &server{opts: o, conf: c, logger: o.Logger.With("server", c.Name), hide: hider(&c)}
+}
+
+// hider removes the secrets of a server's configuration from texts. Short values are too common to be removed.
+func hider(c *config.MCPServer) *strings.Replacer {
+	const least = 6
+	var pairs []string
+	add := func(secret config.Secret) {
+		if text := secret.Reveal(); len(text) >= least {
+			pairs = append(pairs, text, secret.String())
+		}
+	}
+	for _, h := range c.Headers {
+		add(h.Value)
+		if _, token, is := strings.Cut(h.Value.Reveal(), " "); is { // Bearer …
+			add(config.Secret(token))
+		}
+	}
+	for _, v := range c.Env {
+		add(v.Value)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// shown is a text of a server, or about it, without secrets and bounded.
+func (s *server) shown(text string, most int) string {
+	return shortened(config.Shown(s.hide.Replace(strings.ToValidUTF8(text, "\uFFFD"))), most)
+}
+
+// runs reports whether the server is that of a configuration.
+func (s *server) runs(c *config.MCPServer) bool { return reflect.DeepEqual(s.conf, *c) }
+
+// downError says why a server is not reachable.
+type downError struct {
+	server, problem string
+	retryAt         time.Time
+}
+
+func (e *downError) Error() string {
+	return fmt.Sprintf("MCP server %s is not available: %s", e.server, e.problem)
+}
+
+// unavailable is a downError for callers of tools.
+func (e *downError) unavailable() *tool.Error {
+	hint := "openclawd mcp list shows its state"
+	if left := time.Until(e.retryAt).Round(time.Second); left > 0 {
+		hint = fmt.Sprintf("it is started again when it is called after %s; %s", left, hint)
+	}
+	return &tool.Error{Code: tool.CodeUnavailable, Text: e.Error(), Hint: hint}
+}
+
+var errClosed = errors.New("it was removed from the configuration, or openclawd ends")
+
+// open returns the connection, and starts the server if there is none. Concurrent callers share a start, which goes on without them.
+func (s *server) open(ctx context.Context) (*connection, error) {
+	for waited := false; ; waited = true {
+		s.mu.Lock()
+		switch {
+		case s.closed:
+			s.mu.Unlock()
+			return nil, &downError{server: s.conf.Name, problem: errClosed.Error()}
+		case s.live != nil && s.live.ended.Err() == nil:
+			live := s.live
+			s.mu.Unlock()
+			return live, nil
+		case s.live != nil:
+			s.drop(s.live)
+			s.mu.Unlock()
+			continue
+		case s.opening == nil && (waited || time.Now().Before(s.retryAt)) && s.failures > 0:
+			down := &downError{s.conf.Name, s.problem, s.retryAt}
+			s.mu.Unlock()
+			return nil, down
+		case s.opening == nil:
+			s.opening = make(chan struct{})
+			s.starts++
+			go s.start(s.failures)
+		}
+		opening := s.opening
+		s.mu.Unlock()
+		select {
+		case <-opening:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// await starts the server if there is no connection, and waits for it unless it has failed before. Failures are in its state, and logged.
+func (s *server) await(ctx context.Context) {
+	s.mu.Lock()
+	failed := s.failures > 0
+	s.mu.Unlock()
+	if failed {
+		now, stop := context.WithCancel(ctx)
+		stop()
+		ctx = now
+	}
+	_, _ = s.open(ctx)
+}
+
+// start connects to the server, and reads its tools.
+func (s *server) start(failures int) {
+	ctx, stop := context.WithTimeoutCause(context.Background(), s.conf.ConnectTimeout, fmt.Errorf("it was not ready after %s", s.conf.ConnectTimeout))
+	defer stop()
+	c, err := connect(ctx, s, failures)
+	if err == nil {
+		if err = c.list(ctx); err != nil {
+			err = fmt.Errorf("list its tools: %w", err)
+			c.close()
+		}
+	}
+	s.mu.Lock()
+	closed := s.closed
+	close(s.opening)
+	s.opening = nil
+	switch {
+	case err != nil:
+		s.fail(err)
+	case !closed:
+		s.live = c
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return
+	}
+	if closed {
+		c.close()
+		return
+	}
+	s.logger.Info("connected to an MCP server", "tools", len(s.offer.Load().names), "protocol", c.protocol)
+	go s.watch(c)
+}
+
+// fail records a failure, with the lock held.
+func (s *server) fail(err error) {
+	s.failures++
+	s.failed++
+	s.problem = s.shown(err.Error(), maxProblem)
+	delay := restarts.After(s.failures)
+	s.retryAt = time.Now().Add(delay)
+	s.logger.Warn("an MCP server is not available", "err", s.problem, "failures", s.failures, "retry_in", delay)
+}
+
+// maxProblem bounds the text of a failure, in bytes.
+const maxProblem = 1_000
+
+// watch waits for the end of a connection.
+func (s *server) watch(c *connection) {
+	c.wait()
+	c.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == c {
+		s.drop(c)
+	}
+}
+
+// drop records the loss of the connection, with the lock held.
+func (s *server) drop(c *connection) {
+	s.live = nil
+	if time.Since(c.since) >= stable {
+		s.failures = 0
+	}
+	s.fail(context.Cause(c.ended))
+}
+
+// close ends the server. It is not started again.
+func (s *server) close() {
+	s.mu.Lock()
+	s.closed = true
+	live, opening := s.live, s.opening
+	s.live = nil
+	s.mu.Unlock()
+	if live != nil {
+		live.close()
+	}
+	if opening != nil {
+		<-opening // it closes the connection itself
+	}
+}
+
+func (s *server) state() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := State{Name: s.conf.Name, Transport: s.conf.Transport(), Launch: s.shown(s.conf.Launch(), maxProblem), State: StateIdle, Tools: []string{},
+		Starts: s.starts, Failures: s.failed}
+	switch {
+	case s.live != nil:
+		state.State, state.Server, state.Protocol = StateReady, s.live.name, s.live.protocol
+	case s.opening != nil:
+		state.State = StateStarting
+	case s.failures > 0:
+		state.State, state.Error, state.RetryAt = StateDown, s.problem, s.retryAt
+	}
+	if offer := s.offer.Load(); offer != nil {
+		state.Tools, state.Problems = append(state.Tools, offer.names...), offer.problems
+	}
+	return state
+}
+
+// shortened returns the beginning of a text, with a mark if it was cut.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return coordination.Clip(text, most) + "…"
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/mcp/mcptest"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/server/settings"
+)
+
+// mcpRounds is how often the server is killed while its agents call an MCP server.
+var mcpRounds = testscale.Of[uint64](6, 60)
+
+// mcpScript has agents add a line with the tool that a message names, and answer with the result.
+const mcpScript = `{"rules": [
+	{"when": {"after": "tool"}, "answer": {"text": "result: {{result}}"}},
+	{"when": {"contains": ["idempotent"]}, "answer": {"text": "I add it.", "toolCalls": [{"name": "files__append_idempotent", "arguments": {"line":"{{message}}"}}]}},
+	{"when": {"contains": ["append"]}, "answer": {"text": "I add it.", "toolCalls": [{"name": "files__append", "arguments": {"line":"{{message}}"}}]}}]}`
+
+// Agents call a tool with an effect while the program is killed, again and again, and their runs go on where they were. No effect is there
+// twice unless its tool may be repeated, every intent has one outcome, and a run that had the result in time says so.
+//
+// Promise: outside-effects
+func TestKillsAroundOutsideEffects(t *testing.T) {
+	t.Parallel()
+	rounds, base := crashSetting(t, storetest.EnvCrashRounds, mcpRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
+	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "effects.txt")
+	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true}, eden: {}, seum: {}}},
+		models: {scripted: {script: 'mcp.json'}}, mcp: {servers: {files: {command: %q, args: ['-test.run=^$'], env: {%s: %q, %s: %q, %s: '20ms'}}}}}`,
+		os.Args[0], mcptest.Env, mcptest.Good, mcptest.EnvEffects, file, mcptest.EnvSlow)
+	for name, text := range map[string]string{settings.FileName: conf, "mcp.json": mcpScript} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := 0
+	for round := range rounds {
+		r := rand.New(rand.NewPCG(base+round, 4))
+		v := startVictim(t, dir)
+		c := connect(t, v.url)
+		for range 6 {
+			message := fmt.Sprintf("append %d", asked)
+			if r.IntN(3) == 0 {
+				message = fmt.Sprintf("idempotent %d", asked)
+			}
+			agent := []string{"main", "eden", "seum"}[r.IntN(3)]
+			asked++
+			if _, err := c.Call(t.Context(), "agent", map[string]any{"message": message, "agentId": agent, "sessionKey": fmt.Sprintf("agent:%s:s%d", agent, r.IntN(4)),
+				"idempotencyKey": fmt.Sprint("run-", asked)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kill := time.NewTimer(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
+		<-kill.C
+		v.kill()
+		_ = c.Close()
+	}
+
+	p := startReloading(t, nil, func(o *Options) {
+		o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
+	})
+	waitForWork(t, p.Program)
+	j := judgeEffects(t, p.Program)
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		times[strings.TrimSpace(line)]++
+	}
+	twice := 0
+	for line, n := range times {
+		if n > 1 && strings.HasPrefix(line, "append") {
+			t.Errorf("%q had its effect %d times", line, n)
+		} else if n > 1 {
+			twice++
+		}
+	}
+	for line, outcome := range j.outcome {
+		if outcome == coordination.TypeToolEnded && times[line] == 0 {
+			t.Errorf("%q ended without an effect", line)
+		}
+	}
+	if len(j.outcome) > asked || len(j.outcome) == 0 { // runs that were killed before their first step are broken off
+		t.Errorf("%d of %d calls were made", len(j.outcome), asked)
+	}
+	t.Logf("%d calls: %d outcomes are unknown; %d runs were continued; %d idempotent effects happened twice", len(j.outcome), j.unknown, j.resumed, twice)
+	if t.Failed() {
+		t.Fatalf("seed %d", base)
+	}
+}
+
+// waitForWork waits until nothing is queued or running.
+func waitForWork(t *testing.T, p *Program) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), 4*testscale.Patience)
+	defer stop()
+	for {
+		head, err := p.log.Head(ctx)
+		left := 0
+		if err == nil {
+			err = p.log.View(ctx, func(tx *sql.Tx) error {
+				items, err := workqueue.List(ctx, tx, workqueue.Query{Limit: 100})
+				for _, item := range items {
+					if item.Kind == workqueue.KindRun && item.State != workqueue.Dead {
+						left++
+					}
+				}
+				return err
+			})
+		}
+		if err == nil && left == 0 {
+			return
+		}
+		if err == nil {
+			_, err = p.log.Wait(ctx, head.Seq+1)
+		}
+		if err != nil {
+			t.Fatalf("%d runs are left: %v", left, err)
+		}
+	}
+}
+
+// effectsJudged is what the log says of the calls.
+type effectsJudged struct {
+	outcome          map[string]string // the type of the last outcome, by the line that was to be added
+	unknown, resumed int
+}
+
+// judgeEffects checks that every intent has exactly one outcome.
+func judgeEffects(t *testing.T, p *Program) effectsJudged {
+	t.Helper()
+	j := effectsJudged{outcome: map[string]string{}}
+	line, open := map[string]string{}, map[string]bool{} // by stream
+	for after := int64(0); ; {
+		events, err := p.log.Read(t.Context(), after, 1_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			break
+		}
+		for i := range events {
+			e := &events[i]
+			after = e.Seq
+			var d struct {
+				Arguments struct{ Line string }
+				Resume    bool
+			}
+			switch e.Type {
+			case coordination.TypeRunQueued:
+				if err := json.Unmarshal(e.Data, &d); err == nil && d.Resume {
+					j.resumed++
+				}
+			case coordination.TypeToolCalled:
+				if err := json.Unmarshal(e.Data, &d); err != nil {
+					t.Fatal(err)
+				}
+				line[e.Stream], open[e.Stream] = d.Arguments.Line, true
+			case coordination.TypeToolEnded, coordination.TypeToolOutcomeUnknown:
+				if !open[e.Stream] {
+					t.Errorf("%s: another outcome, or one without an intent", e.Stream)
+				}
+				open[e.Stream] = false
+				j.outcome[line[e.Stream]] = e.Type
+				if e.Type == coordination.TypeToolOutcomeUnknown {
+					j.unknown++
+				}
+			}
+		}
+	}
+	for stream, is := range open {
+		if is {
+			t.Errorf("%s has no outcome", stream)
+		}
+	}
+	return j
+}
