@@ -92,6 +92,7 @@ const testCode = "test code stays out of the binary"
 var neverImported = map[string]string{
 	"eventstore/storetest":       testCode,
 	"internal/testscale":         testCode,
+	"internal/faults":            testCode,
 	"projections/projectiontest": testCode,
 	"channel/channeltest":        testCode,
 	"discord/discordtest":        testCode,
@@ -109,6 +110,7 @@ var neverImported = map[string]string{
 var importers = map[string][]string{
 	"eventstore/sqlite":   {"bench", "cmd", "database", "maintenance", "replay", "server"},
 	"discord/discordtest": {"cmd/demo-discord"},
+	"internal/faults":     {"discord/discordtest", "slack/slacktest", "telegram/telegramtest"},
 }
 
 // libraries lists the libraries that only some packages may import.

@@ -103,9 +103,10 @@ func (d *Delivery) checkOpening() *Refusal {
 	if o == nil {
 		return nil
 	}
-	n := utf8.RuneCountInString(o.Name)
-	if coordination.TrimJS(o.Name) == "" || n > d.traits().MaxThreadName || !isText(o.Name, 4*collaborate.MaxThreadName) {
-		return &Refusal{"open.name", o.Name, "give 1 to " + strconv.Itoa(d.traits().MaxThreadName) + " characters"}
+	traits := d.traits()
+	n := traits.Length(o.Name)
+	if coordination.TrimJS(o.Name) == "" || n > traits.MaxThreadName || !isText(o.Name, 4*collaborate.MaxThreadName) {
+		return &Refusal{"open.name", o.Name, "give 1 to " + strconv.Itoa(traits.MaxThreadName) + " characters"}
 	}
 	for _, f := range [...]struct {
 		name, value string

@@ -2,6 +2,8 @@ package discordtest
 
 import (
 	"slices"
+
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // event is an event for bots. Channel nil: the rendering function decides who receives it.
@@ -95,7 +97,7 @@ func (s *Server) dispatch(g *gatewaySession, e event, data any) {
 		channelID = e.channel.ID
 	}
 	for _, i := range s.dispatches {
-		if !i.fault.Match.matches(entry.Dispatch, channelID) || !due(&i.seen, &i.hits, i.fault.After, i.fault.Times) {
+		if !i.fault.Match.matches(entry.Dispatch, channelID) || !faults.Due(&i.seen, &i.hits, i.fault.After, i.fault.Times) {
 			continue
 		}
 		switch i.fault.Effect {

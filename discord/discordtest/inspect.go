@@ -36,7 +36,7 @@ func (s *Server) Requests() []Request {
 
 // RequestsTo returns the requests that match.
 func (s *Server) RequestsTo(m Match) []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.matches(r) })
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.Matches(r) })
 }
 
 func (s *Server) arrived(r route, c *call) (*Request, Effect) {
@@ -47,7 +47,7 @@ func (s *Server) arrived(r route, c *call) (*Request, Effect) {
 	if json.Valid(c.body) {
 		record.Body = slices.Clone(c.body)
 	}
-	effect := s.faultFor(*record)
+	effect := s.faults.For(*record)
 	record.Fault = effect.name
 	s.requests = append(s.requests, record)
 	s.happened()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // Options of a Server. The zero value has Discord's usual limits and the system's clock.
@@ -50,7 +51,7 @@ type Server struct {
 	limits       map[string]Limit
 	global       Limit
 	buckets      map[string]*bucket
-	faults       []*Injected
+	faults       *faults.Faults[Request, Effect]
 	dispatches   []*InjectedDispatch
 	requests     []*Request
 	sessions     []*gatewaySession // in order of creation
@@ -69,6 +70,7 @@ func New(options Options) (*Server, error) {
 		accounts: map[string]*account{}, guilds: map[string]*guild{}, channels: map[string]*channel{}, webhooks: map[string]*webhook{},
 		commands: map[string][]*Command{}, interactions: map[string]*interaction{}, nonces: map[string]nonceUse{}, buckets: map[string]*bucket{},
 	}
+	s.faults = faults.New[Request, Effect](&s.mu)
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -3,9 +3,10 @@ package slacktest
 import (
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // Match selects the requests of a fault. Empty fields match all.
@@ -16,65 +17,20 @@ type Match struct {
 	Test    func(Request) bool
 }
 
-func (m Match) matches(r Request) bool {
+// Matches reports whether a request is selected.
+func (m Match) Matches(r Request) bool {
 	return (m.Method == "" || m.Method == r.Method) && (m.App == "" || m.App == r.App) && (m.Channel == "" || m.Channel == r.Channel) &&
 		(m.Test == nil || m.Test(r))
 }
 
 // Fault affects matching requests.
-type Fault struct {
-	Match  Match
-	After  int // matching requests to skip first
-	Times  int // 0: once; negative: always
-	Effect Effect
-}
+type Fault = faults.Fault[Match, Effect]
 
 // Injected is an active fault.
-type Injected struct {
-	s     *Server
-	fault Fault
-	seen  int
-	hits  int
-}
+type Injected = faults.Injected
 
 // Inject adds a fault. Of several that match, the oldest unused one applies.
-func (s *Server) Inject(f Fault) *Injected {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := &Injected{s: s, fault: f}
-	s.faults = append(s.faults, i)
-	return i
-}
-
-// Hits is the number of requests affected.
-func (i *Injected) Hits() int {
-	i.s.mu.Lock()
-	defer i.s.mu.Unlock()
-	return i.hits
-}
-
-// Remove ends the fault.
-func (i *Injected) Remove() {
-	i.s.mu.Lock()
-	defer i.s.mu.Unlock()
-	i.s.faults = slices.DeleteFunc(i.s.faults, func(other *Injected) bool { return other == i })
-}
-
-// faultFor returns the fault for a request. The lock is held.
-func (s *Server) faultFor(r Request) Effect {
-	for _, i := range s.faults {
-		if !i.fault.Match.matches(r) {
-			continue
-		}
-		i.seen++
-		if i.seen <= i.fault.After || i.fault.Times >= 0 && i.hits >= max(i.fault.Times, 1) {
-			continue
-		}
-		i.hits++
-		return i.fault.Effect
-	}
-	return Effect{}
-}
+func (s *Server) Inject(f Fault) *Injected { return faults.Inject(s.faults, f) }
 
 // Effect is what a fault does to a request. The functions below create them.
 type Effect struct {
@@ -122,20 +78,8 @@ func HoldAnswer(release <-chan struct{}) Effect {
 
 func hold(release <-chan struct{}) func(*Server, http.ResponseWriter, *http.Request) bool {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) bool {
-		select {
-		case <-release:
-			return true
-		case <-r.Context().Done():
-		case <-s.closed:
-		}
-		return cutRequest(s, w, r)
+		return faults.Hold(w, r, release, s.closed)
 	}
 }
 
-func cutRequest(_ *Server, w http.ResponseWriter, _ *http.Request) bool {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err == nil {
-		_ = conn.Close()
-	}
-	return false
-}
+func cutRequest(_ *Server, w http.ResponseWriter, _ *http.Request) bool { return faults.Cut(w) }

@@ -32,7 +32,7 @@ func (s *Server) Requests() []Request {
 
 // RequestsTo returns the requests that match.
 func (s *Server) RequestsTo(m Match) []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.matches(r) })
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return !m.Matches(r) })
 }
 
 // Messages returns a conversation's messages, oldest first, with those in threads.

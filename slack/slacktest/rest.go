@@ -142,7 +142,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method, token str
 	if c.app != nil {
 		record.App = c.app.id
 	}
-	effect := s.faultFor(*record)
+	effect := s.faults.For(*record)
 	record.Fault = effect.name
 	s.requests = append(s.requests, record)
 	s.happened()

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // Options of a Server. The zero value has Slack's usual limits and the system's clock.
@@ -59,7 +61,7 @@ type Server struct {
 	tickets       map[string]*app // for sockets, each once
 	uses          map[string]*use // by the secret part of their response_url
 	buckets       map[string]*bucket
-	faults        []*Injected
+	faults        *faults.Faults[Request, Effect]
 	requests      []*Request
 	deliveries    []*delivery
 	sockets       []*socket
@@ -93,6 +95,7 @@ func New(o Options) (*Server, error) {
 		users:  map[string]*User{}, conversations: map[string]*conversation{}, files: map[string]*file{}, tickets: map[string]*app{},
 		uses: map[string]*use{}, buckets: map[string]*bucket{},
 	}
+	s.faults = faults.New[Request, Effect](&s.mu)
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: s.handler(), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second}
 	s.http.SetKeepAlivesEnabled(false) // a client that finds its connection cut must not retry on its own

@@ -2,10 +2,10 @@ package telegramtest
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"slices"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // Request is a client's request.
@@ -25,7 +25,7 @@ func (s *Server) Requests(m Match) (all []Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.requests {
-		if m.matches(*r) {
+		if m.Matches(*r) {
 			all = append(all, *r)
 		}
 	}
@@ -37,7 +37,7 @@ func (s *Server) arrived(c *call) (*Request, Effect) {
 	if c.by != nil {
 		record.Bot = c.by.ID
 	}
-	effect := s.faultFor(*record)
+	effect := s.faults.For(*record)
 	record.Fault = effect.name
 	s.requests = append(s.requests, record)
 	s.happened()
@@ -81,44 +81,20 @@ func (b *Bot) IDFor(m Message) int {
 
 // WaitMessage waits for a message in a chat that passes test, and returns the first one.
 func (ch *Chat) WaitMessage(ctx context.Context, test func(Message) bool) (Message, error) {
-	var found Message
-	err := ch.s.Until(ctx, func() bool {
-		all := ch.Messages()
-		i := slices.IndexFunc(all, test)
-		if i >= 0 {
-			found = all[i]
-		}
-		return i >= 0
-	})
-	return found, waited(err, "a message in chat %d", ch.ID)
+	return faults.First(ctx, ch.s.Until, func() []Message { return ch.Messages() }, test, "a message in chat %d", ch.ID)
 }
 
 // WaitRequest waits for a matching request, and returns the first one, possibly unanswered.
 func (s *Server) WaitRequest(ctx context.Context, m Match) (Request, error) {
-	var found Request
-	err := s.Until(ctx, func() bool {
-		all := s.Requests(m)
-		if len(all) > 0 {
-			found = all[0]
-		}
-		return len(all) > 0
-	})
-	return found, waited(err, "a request to %q of bot %d", m.Method, m.Bot)
+	return faults.First(ctx, s.Until, func() []Request { return s.Requests(m) }, faults.Any[Request], "a request to %q of bot %d", m.Method, m.Bot)
 }
 
 // WaitPolling waits until a getUpdates of the bot waits.
 func (b *Bot) WaitPolling(ctx context.Context) error {
-	return waited(b.s.Until(ctx, b.Polling), "bot %d to poll", b.ID)
+	return faults.Waited(b.s.Until(ctx, b.Polling), "bot %d to poll", b.ID)
 }
 
 // WaitConfirmed waits until the bot has confirmed all its updates.
 func (b *Bot) WaitConfirmed(ctx context.Context) error {
-	return waited(b.s.Until(ctx, func() bool { return b.Pending() == 0 }), "bot %d to confirm its updates", b.ID)
-}
-
-func waited(err error, what string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("wait for %s: %w", fmt.Sprintf(what, args...), err)
+	return faults.Waited(b.s.Until(ctx, func() bool { return b.Pending() == 0 }), "bot %d to confirm its updates", b.ID)
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/pronto-lab/openclawd/internal/faults"
 )
 
 // Options of a Server. The zero value has Telegram's usual limits and the system's clock.
@@ -43,7 +45,7 @@ type Server struct {
 	twice    bool // updates come twice
 	limits   Limits
 	buckets  map[string]*bucket
-	faults   []*Injected
+	faults   *faults.Faults[Request, Effect]
 	requests []*Request
 }
 
@@ -59,6 +61,7 @@ func New(options Options) (*Server, error) {
 		files: map[string]*file{}, queries: map[string]*query{}, buckets: map[string]*bucket{},
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
 	}
+	s.faults = faults.New[Request, Effect](&s.mu)
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -107,19 +110,12 @@ var ErrClosed = errors.New("telegramtest: the server is closed")
 // Until returns nil as soon as so returns true: it is called at once, and whenever something happens. It may call
 // inspecting methods. The error is the context's, or ErrClosed.
 func (s *Server) Until(ctx context.Context, so func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if so() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.closed:
-			return ErrClosed
-		}
-	}
+	return faults.Until(ctx, s.changes, s.closed, ErrClosed, so)
+}
+
+// changes is closed when something happens.
+func (s *Server) changes() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
