@@ -172,6 +172,34 @@ func TestTheAPIReplaysAsTheCommandsDo(t *testing.T) {
 	m.wantPoints(t, wrong[0])
 }
 
+// A conversation that differs has the title of its work session: people know neither its key nor its id.
+func TestConversationsThatDifferHaveTitles(t *testing.T) {
+	t.Parallel()
+	m := startReplayed(t)
+	var diff struct {
+		Subjects []struct{ Table, Text, WorkSessionID string }
+	}
+	m.get(t, fmt.Sprintf("/api/replay/diff?a=0&b=%d&table=threads,work_sessions&limit=1000", m.head), &diff)
+	titles := map[string]string{}
+	for _, s := range diff.Subjects {
+		if s.Table == "work_sessions" {
+			titles[s.WorkSessionID] = s.Text
+		}
+	}
+	threads := 0
+	for _, s := range diff.Subjects {
+		if s.Table != "threads" {
+			continue
+		}
+		if threads++; s.Text == "" || s.Text != titles[s.WorkSessionID] {
+			t.Errorf("a conversation of %s is called %q, want %q", s.WorkSessionID, s.Text, titles[s.WorkSessionID])
+		}
+	}
+	if threads < 10 {
+		t.Errorf("%d conversations differ", threads)
+	}
+}
+
 // steps are the steps of an answer, of which there must be n.
 func (m *replayed) steps(t *testing.T, query string, n int) (list []object) {
 	t.Helper()

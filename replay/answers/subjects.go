@@ -17,7 +17,7 @@ var selectSubjects = map[string]string{
 	"tasks":          "SELECT t.id, CASE t.task_id WHEN '' THEN t.name ELSE t.task_id END, t.agent, '', t.description, t.work_session_id FROM tasks t",
 	"plans":          "SELECT t.id, CASE t.plan_id WHEN '' THEN t.name ELSE t.plan_id END, t.agent, '', t.title, t.work_session_id FROM plans t",
 	"work_sessions":  "SELECT t.id, t.name, '', '', p.title, t.name FROM work_sessions t LEFT JOIN session_profiles p ON p.id = t.id",
-	"threads":        "SELECT t.id, t.key, t.from_agent, t.to_agent, '', s.name FROM threads t JOIN work_sessions s ON s.id = t.session_id",
+	"threads":        "SELECT t.id, t.key, t.from_agent, t.to_agent, p.title, s.name FROM threads t JOIN work_sessions s ON s.id = t.session_id LEFT JOIN session_profiles p ON p.id = t.session_id",
 	"runs":           "SELECT t.id, CASE t.run_id WHEN '' THEN t.name ELSE t.run_id END, t.agent, '', '', t.work_session FROM runs t",
 	"work":           "SELECT t.seq, t.effect_id, t.owner, '', t.kind, '' FROM work t",
 	"a2a_jobs":       "SELECT t.id, CASE t.job_id WHEN '' THEN t.name ELSE t.job_id END, t.from_agent, t.to_agent, t.preview, t.work_session_id FROM a2a_jobs t",

@@ -407,6 +407,10 @@ test('T-PAST a difference begins with what is newly stuck, done, given up and th
   await expect(page).toHaveURL(new RegExp('only=stuck'));
   await expect(details).toHaveCount(1);
   await expect(page.locator('main section li')).toHaveCount(wanted.stuck);
+  const { subjects } = await hub.api(`replay/diff?a=100&b=${head}&table=threads&limit=1000`);
+  const titles = subjects.map(({ text }: any) => text).filter(Boolean);
+  const shownFirst = await page.locator('main section li .about').first().innerText();
+  expect(titles).toContain(shownFirst);
   await page.locator('main section li a').first().click();
   await expect(page).toHaveURL(/\/ui\/(c|tasks)\//);
   await page.goBack();

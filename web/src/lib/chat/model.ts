@@ -333,7 +333,7 @@ export type Row =
  * What a run has said that the transcript does not have yet; null if its last words are there. The transcript may come before the event that
  * ends the run, and before that of a tool, so that both would be shown for a moment.
  */
-function untold(run: Run, messages: Message[]): Run | null {
+function notShownYet(run: Run, messages: Message[]): Run | null {
   const said = messages.filter(({ saidBy }) => saidBy === run.runId);
   if (said.length === 0) return run;
   const isOver = said.some(
@@ -389,7 +389,7 @@ export function rowsOf(state: State, running: number): Row[] {
   const shown = ({ text, earlier, tools, state: now, error }: Run) =>
     now === 'running' || text !== '' || error !== null || earlier.length > 0 || tools.length > 0;
   const own = new Set(waiting.map(({ key }) => key));
-  const runs = state.runs.flatMap((run) => untold(run, state.messages) ?? []);
+  const runs = state.runs.flatMap((run) => notShownYet(run, state.messages) ?? []);
   for (const run of runs) {
     if (!own.has(run.runId) && shown(run)) rows.push({ kind: 'run', key: `run ${run.runId}`, run });
   }

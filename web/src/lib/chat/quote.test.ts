@@ -14,6 +14,8 @@ it('quotes what a problem is about, why and since when, in the language of the p
   } as unknown as Stuck;
   locale.language = 'ko';
   expect(quoteOf(problem)).toBe('> 외부 API 연동 · 작업 막힘\n> API 키 대기\n> 2026-11-22 16:00:00 GMT+9부터\n');
+  // What the advice wants is a command, which would not be one below a quotation.
+  expect(quoteOf({ ...problem, code: 'context_too_long' } as Stuck)).toBe('');
   locale.language = 'en';
   expect(quoteOf(problem)).toContain('> 외부 API 연동 · Task blocked\n> API 키 대기\n> since 2026-11-22 16:00:00');
 });

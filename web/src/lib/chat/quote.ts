@@ -17,11 +17,16 @@ export function quote(about: string, state: string, reason: string, sinceMs: num
     .join('');
 }
 
-/** The quotation of a problem. */
+/** Whether the advice about a reason is to send a command, which has to stand alone in the field. */
+export const wantsCommand = (code: string | null | undefined): boolean => code === 'context_too_long';
+
+/** The quotation of a problem; empty where a command is to be sent. */
 export const quoteOf = (problem: Stuck): string =>
-  quote(
-    problem.title ?? problem.fields.subject ?? '',
-    t(problemKinds[problem.kind]),
-    problemSentence(problem),
-    problem.sinceMs ?? 0,
-  );
+  wantsCommand(problem.code)
+    ? ''
+    : quote(
+        problem.title ?? problem.fields.subject ?? '',
+        t(problemKinds[problem.kind]),
+        problemSentence(problem),
+        problem.sinceMs ?? 0,
+      );

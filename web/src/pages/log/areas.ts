@@ -14,7 +14,7 @@ const areas: [Word, RegExp][] = [
   [w.sessions, /^(session|work_session)\./],
   [w.runs, /^run\./],
   [w.work, /^work\./],
-  [w.channels, /^(discord|telegram|slack|thread|identity)\./],
+  [w.channels, /^(discord|telegram|slack|thread|identity|pairing)\./],
   [w.files, /^(file|import|config)\./],
   [w.system, /^/],
 ];
