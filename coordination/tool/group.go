@@ -7,6 +7,9 @@ const (
 	GroupTasks    = "tasks"
 	GroupPlans    = "plans"
 	GroupMCP      = "mcp" // tools of MCP servers
+	GroupFiles    = "fs"
+	GroupRuntime  = "runtime" // commands
+	GroupWeb      = "web"
 )
 
 // GroupLabel returns the display name of a group; an unknown group's own name.
@@ -22,6 +25,12 @@ func GroupLabel(group string) string {
 		return "Plans and milestones"
 	case GroupMCP:
 		return "MCP servers"
+	case GroupFiles:
+		return "Files"
+	case GroupRuntime:
+		return "Commands"
+	case GroupWeb:
+		return "Web"
 	}
 	return group
 }

@@ -86,7 +86,16 @@ const (
 	CodePlanRequired = "plan_required"     // no approved plan opens it to the caller
 	CodeUnavailable  = "tool_unavailable"  // what it belongs to is not reachable; the call was not made
 	CodeUnderWay     = "call_under_way"    // the same call is being made already
-	CodeBroken       = "tool_failed"       // it panicked or failed internally; the reason is only logged
+	CodeOutside      = "outside_workspace" // a path that does not lie in the agent's workspace, or is a link
+	CodeBadPath      = "invalid_path"
+	CodeNoFile       = "file_not_found"
+	CodeNotFile      = "wrong_kind_of_file" // a directory, a device, a file that may not be opened, or no text
+	CodeTooLarge     = "file_too_large"
+	CodeNoMatch      = "text_not_found" // the text to replace occurs not at all, or more than once
+	CodeNoSandbox    = "no_sandbox"     // no sandbox works here, so commands are refused
+	CodeNoProcess    = "process_not_found"
+	CodeAddress      = "address_refused" // an address that is not public, or not a web address
+	CodeBroken       = "tool_failed"     // it panicked or failed internally; the reason is only logged
 )
 
 // CodeOutcomeUnknown is the code, in the details of an Output, of a call that may or may not have had its effect.

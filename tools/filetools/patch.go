@@ -1,0 +1,257 @@
+package filetools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/tools"
+)
+
+// maxPatched bounds the files of one patch.
+const maxPatched = 200
+
+func (f *files) patch(_ context.Context, call *tools.Call) (tool.Output, error) {
+	args, err := tools.Decode[struct{ Input string }](call)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	parts, err := parsePatch(args.Input)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	p, err := f.open(call, true)
+	if err != nil {
+		return tool.Output{}, err
+	}
+	defer p.close()
+	defer f.alone(p.dir)()
+	for i := range parts { // all are checked before the first is written
+		if err := p.prepare(&parts[i]); err != nil {
+			return tool.Output{}, err
+		}
+	}
+	var done []string
+	for i := range parts {
+		if err := p.carryOut(&parts[i]); err != nil {
+			return tool.Output{}, fmt.Errorf("after %d of %d files of the patch: %w", i, len(parts), err)
+		}
+		done = append(done, parts[i].kind+" "+parts[i].path)
+	}
+	return tool.Output{Text: "patched:\n" + strings.Join(done, "\n")}, nil
+}
+
+// part is what a patch does to one file.
+type part struct {
+	kind  string // A, M, D
+	path  string
+	to    string // where it is moved; "" for nowhere
+	lines []string
+	text  string // the new content
+}
+
+const (
+	patchBegin  = "*** Begin Patch"
+	patchEnd    = "*** End Patch"
+	patchAdd    = "*** Add File: "
+	patchDelete = "*** Delete File: "
+	patchUpdate = "*** Update File: "
+	patchMove   = "*** Move to: "
+	patchEOF    = "*** End of File"
+)
+
+func wrongPatch(line int, text string) error {
+	return &tool.Error{Code: tool.CodeInvalid, Field: "/input", Text: fmt.Sprintf("line %d of the patch: %s", line, text),
+		Hint: "write " + patchBegin + ", then sections such as " + patchUpdate + "NAME with lines that begin with @@, a blank, - or +, then " + patchEnd}
+}
+
+func parsePatch(input string) (parts []part, err error) {
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(input, "\r\n", "\n")), "\n")
+	last := len(lines) - 1
+	if strings.TrimSpace(lines[0]) != patchBegin || strings.TrimSpace(lines[last]) != patchEnd {
+		return nil, wrongPatch(1, "it does not begin and end with its marks")
+	}
+	seen := map[string]bool{}
+	for i := 1; i < last; i++ {
+		line := lines[i]
+		section := part{}
+		for prefix, kind := range map[string]string{patchAdd: "A", patchDelete: "D", patchUpdate: "M"} {
+			if name, is := strings.CutPrefix(line, prefix); is {
+				section = part{kind: kind, path: strings.TrimSpace(name)}
+			}
+		}
+		to, moves := strings.CutPrefix(line, patchMove)
+		switch {
+		case section.kind != "" && (section.path == "" || seen[section.path]):
+			return nil, wrongPatch(i+1, "the file has no name, or a second section")
+		case section.kind != "":
+			seen[section.path] = true
+			parts = append(parts, section)
+		case len(parts) == 0:
+			return nil, wrongPatch(i+1, "it belongs to no file")
+		case moves && parts[len(parts)-1].kind == "M":
+			parts[len(parts)-1].to = strings.TrimSpace(to)
+		default:
+			parts[len(parts)-1].lines = append(parts[len(parts)-1].lines, line)
+		}
+	}
+	if len(parts) == 0 || len(parts) > maxPatched {
+		return nil, wrongPatch(1, fmt.Sprintf("it has %d files, must have 1 to %d", len(parts), maxPatched))
+	}
+	return parts, nil
+}
+
+// prepare finds the new content of a file, without writing.
+func (p *place) prepare(s *part) error {
+	if s.kind == "A" {
+		var b strings.Builder
+		for _, line := range s.lines {
+			added, is := strings.CutPrefix(line, "+")
+			if !is {
+				return &tool.Error{Code: tool.CodeInvalid, Field: "/input", Text: "a line of the new file " + s.path + " does not begin with +", Hint: "begin each with +"}
+			}
+			b.WriteString(added + "\n")
+		}
+		s.text = b.String()
+		_, err := p.steps(s.path)
+		return err
+	}
+	dir, name, err := p.parent(s.path, false)
+	if err != nil {
+		return err
+	}
+	defer dir.close()
+	before, _, err := dir.content(name)
+	switch {
+	case err != nil || s.kind == "D":
+		return err
+	case !isText(before):
+		return failure(tool.CodeNotFile, s.path, "is not a text file", "write it as a whole")
+	}
+	if s.text, err = s.applied(string(before)); err == nil && s.to != "" {
+		_, err = p.steps(s.to)
+	}
+	return err
+}
+
+// applied makes the changes of a section, from top to bottom.
+func (s *part) applied(text string) (string, error) {
+	done, rest := "", text
+	for _, h := range s.hunks() {
+		for _, anchor := range h.anchors {
+			at := lineIndex(rest, anchor)
+			if at < 0 {
+				return "", s.noMatch(anchor)
+			}
+			end := at + len(anchor)
+			done, rest = done+rest[:end], rest[end:]
+		}
+		if h.old == "" && len(h.anchors) == 0 { // only additions: at the end
+			if rest != "" && !strings.HasSuffix(rest, "\n") {
+				rest += "\n"
+			}
+			done, rest = done+rest+h.new, ""
+			continue
+		}
+		if h.old == "" {
+			line, after, _ := strings.Cut(rest, "\n")
+			done, rest = done+line+"\n"+h.new, after
+			continue
+		}
+		old, replacement := h.old, h.new
+		at := lineIndex(rest, old)
+		if at < 0 && strings.HasSuffix(rest, strings.TrimSuffix(old, "\n")) { // the last line has no end
+			old, replacement = strings.TrimSuffix(old, "\n"), strings.TrimSuffix(replacement, "\n")
+			at = len(rest) - len(old)
+		}
+		if at < 0 {
+			return "", s.noMatch(old)
+		}
+		done, rest = done+rest[:at]+replacement, rest[at+len(old):]
+	}
+	return done + rest, nil
+}
+
+func (s *part) noMatch(text string) error {
+	first, _, _ := strings.Cut(text, "\n")
+	return &tool.Error{Code: tool.CodeNoMatch, Field: "/input", Text: fmt.Sprintf("%s does not have the lines that begin with %.200q", s.path, first),
+		Hint: "read the file, and give its lines exactly"}
+}
+
+// lineIndex is where a text occurs at the beginning of a line.
+func lineIndex(text, part string) int {
+	for from := 0; ; {
+		at := strings.Index(text[from:], part)
+		if at < 0 {
+			return -1
+		}
+		if at += from; at == 0 || text[at-1] == '\n' {
+			return at
+		}
+		from = at + 1
+	}
+}
+
+// hunk replaces lines by others, after the lines of its anchors.
+type hunk struct {
+	anchors  []string
+	old, new string
+}
+
+func (s *part) hunks() (all []hunk) {
+	h := hunk{}
+	close := func() {
+		if h.old != "" || h.new != "" {
+			all = append(all, h)
+			h = hunk{}
+		}
+	}
+	for _, line := range s.lines {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			close()
+			if anchor := strings.TrimPrefix(strings.TrimPrefix(line, "@@"), " "); anchor != "" {
+				h.anchors = append(h.anchors, anchor)
+			}
+		case line == patchEOF:
+		case strings.HasPrefix(line, "+"):
+			h.new += line[1:] + "\n"
+		case strings.HasPrefix(line, "-"):
+			h.old += line[1:] + "\n"
+		default:
+			line = strings.TrimPrefix(line, " ")
+			h.old, h.new = h.old+line+"\n", h.new+line+"\n"
+		}
+	}
+	close()
+	return all
+}
+
+func (p *place) carryOut(s *part) error {
+	to := s.path
+	if s.to != "" {
+		to = s.to
+	}
+	if s.kind != "D" {
+		dir, name, err := p.parent(to, true)
+		if err != nil {
+			return err
+		}
+		err = dir.replace(name, []byte(s.text))
+		dir.close()
+		if err != nil || to == s.path {
+			return err
+		}
+	}
+	dir, name, err := p.parent(s.path, false)
+	if err != nil {
+		return err
+	}
+	defer dir.close()
+	if _, err := dir.look(name); err != nil {
+		return err
+	}
+	return errors.Join(dir.root.Remove(name), dir.sync())
+}
