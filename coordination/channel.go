@@ -121,6 +121,12 @@ func (c *Channel) IsMessageIn(text, place string) bool {
 	return ok && (c.Name == Discord || id.Message != "" && id.Chat == in.Chat)
 }
 
+// IsMessageID reports whether a text has the form of an id of one of the channel's messages.
+func (c *Channel) IsMessageID(text string) bool {
+	id, ok := c.parse(text)
+	return ok && (c.Name == Discord || id.Message != "")
+}
+
 // parse takes an id of the channel apart. It is not ok for one of another form or channel.
 func (c *Channel) parse(text string) (id ChatID, ok bool) {
 	if id, ok = ParseChatID(text); c.Name != Discord || id.Channel != Discord {
@@ -207,6 +213,18 @@ func (id ChatID) Canonical() bool {
 func ChannelOf(id string) string {
 	parsed, _ := ParseChatID(id)
 	return parsed.Channel
+}
+
+// IsPlaceID reports whether a text has the form of an id of a place or thread of any channel.
+func IsPlaceID(text string) bool {
+	c, known := ChannelNamed(ChannelOf(text))
+	return known && c.IsPlaceID(text)
+}
+
+// IsMessageID reports whether a text has the form of an id of a message of any channel.
+func IsMessageID(text string) bool {
+	c, known := ChannelNamed(ChannelOf(text))
+	return known && c.IsMessageID(text)
 }
 
 // OtherChannel is the channel of an id as events name it: "" for Discord.

@@ -9,7 +9,7 @@ type Part struct {
 	Ref     *RefPart     `json:"ref,omitempty"`
 }
 
-// MentionPart is a mention of a person or an agent in Discord.
+// MentionPart is a mention of a person or an agent in a channel.
 type MentionPart struct {
 	UserID  string `json:"userId"`
 	AgentID string `json:"agentId,omitempty"` // "" for a person, or if unknown
@@ -28,14 +28,14 @@ const RefTask = "task"
 
 // Directory knows what ids in texts mean.
 type Directory interface {
-	// Mentioned returns what is known of a Discord user. UserID is always set.
+	// Mentioned returns what is known of a user in a channel. UserID is always set.
 	Mentioned(userID string) MentionPart
 	// TaskTitle returns the title of a task, "" if unknown.
 	TaskTitle(taskID string) string
 }
 
 var (
-	userMention = regexp.MustCompile(`<@!?([0-9]{1,25})>`)
+	userMention = regexp.MustCompile(`<@!?([0-9]{1,25}|[UW][0-9A-Z]{7,24})>`)
 	taskID      = regexp.MustCompile(`\btask_(?:[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]*`)
 	taskIDLike  = regexp.MustCompile(`task_(?:[A-Za-z0-9_-]*[0-9])[A-Za-z0-9_-]*`) // in JSON the letter of an escape may precede it
 )

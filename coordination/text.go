@@ -137,13 +137,27 @@ func mentionText(inside string, roster *Roster) (name string, ok bool) {
 		emoji, number, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(inside, "a"), ":"), ":")
 		return ":" + emoji + ":", strings.Contains(inside, ":") && emoji != "" && isDigits(number) && !strings.ContainsFunc(emoji, unicode.IsSpace)
 	}
-	if !isDigits(id) {
+	if !isDigits(id) && (sign == "#" || !isSlackUser(id)) {
 		return "", false
 	}
 	if name := roster.mention(id); name != "" {
 		return sign + name, true
 	}
 	return sign + "…" + id[max(0, len(id)-4):], true
+}
+
+// isSlackUser reports whether a text has the form of a user's id in Slack, which is no number.
+func isSlackUser(s string) bool {
+	const shortest, longest = 8, 25
+	if len(s) < shortest || len(s) > longest || s[0] != 'U' && s[0] != 'W' {
+		return false
+	}
+	for i := range len(s) {
+		if (s[i] < '0' || s[i] > '9') && (s[i] < 'A' || s[i] > 'Z') {
+			return false
+		}
+	}
+	return true
 }
 
 func isDigits(s string) bool {

@@ -107,7 +107,7 @@ var (
 	resultSuffix  = regexp.MustCompile(`[\s,]*\bjust (?i:completed successfully|timed out|failed\b.*|finished\b.*)[\s.!]*$`)
 	spawnAccepted = regexp.MustCompile(`(?i)^spawn accepted`)
 	runSuffix     = regexp.MustCompile(`\s*[-–—]\s*run\s+[\w:-]+\s*$`)
-	mentionTag    = regexp.MustCompile(`<(?:@[!&]?|#)\d+>`)
+	mentionTag    = regexp.MustCompile(`<(?:@[!&]?|#)\d+>|<@[UW][0-9A-Z]{7,24}>`)
 	idTitle       = regexp.MustCompile(`(?i)^(?:(?:task|ws)_[\w-]+|(?:plan|run|conv|job)[_:-][\w:.-]*\d[\w:.-]*|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{13,}|agent:\S+|[0-9a-f]{16,}|\d+)$`)
 )
 
