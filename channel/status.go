@@ -50,7 +50,9 @@ func (s *BotStatus) Update(how func(*health.Bot)) {
 	if moved {
 		s.refresh()
 	}
-	if who, known := s.registry().Account(now.AccountID); known {
+	registry := s.registry()
+	now.Channel = registry.channel
+	if who, known := registry.Account(now.AccountID); known {
 		now.AgentID = who.AgentID
 	}
 	s.o.OnStatus(now)
@@ -78,7 +80,7 @@ func (r *Registry) StatusOf(accounts []config.Account, bots map[string]health.Bo
 			bot = health.Bot{AccountID: a.ID, State: health.BotOff, UserID: a.BotUserID}
 		}
 		who, _ := r.Account(a.ID)
-		bot.AgentID = who.AgentID
+		bot.Channel, bot.AgentID = r.channel, who.AgentID
 		all = append(all, bot)
 	}
 	slices.SortFunc(all, func(x, y health.Bot) int { return cmp.Compare(x.AccountID, y.AccountID) })

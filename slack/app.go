@@ -135,10 +135,21 @@ func (a *app) check() error {
 	a.auth, a.joined = auth, dated(answer.header.Get("Date"))
 	a.mu.Unlock()
 	a.apps.directory.addUser(userShape{ID: auth.UserID, Name: auth.User, IsBot: true})
-	a.status.Update(func(s *health.Bot) { s.UserID, s.UserName = auth.UserID, auth.User })
+	a.status.Update(func(s *health.Bot) {
+		s.UserID, s.UserName, s.GuildID, s.Site = auth.UserID, auth.User, guildID(auth.TeamID), siteOf(auth.URL)
+	})
 	a.apps.met(a.own.ID, auth.UserID)
 	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes")))
 	return nil
+}
+
+// siteOf is the address of a workspace, for links; "" if it is no such address.
+func siteOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return "https://" + u.Host + "/"
 }
 
 // dated is the second that an answer names; 0 if it names none.

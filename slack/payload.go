@@ -107,6 +107,7 @@ type authShape struct {
 	User   string `json:"user"`
 	BotID  string `json:"bot_id"`
 	TeamID string `json:"team_id"`
+	URL    string `json:"url"` // of the workspace
 }
 
 type pageShape struct {

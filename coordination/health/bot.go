@@ -1,6 +1,8 @@
 // Package health defines the types in which the parts of a running program report their state.
 package health
 
+import "fmt"
+
 // BotState is the state of a bot's connection.
 type BotState string
 
@@ -15,10 +17,13 @@ const (
 
 // Bot is the state of a bot. Times are ms since 1970.
 type Bot struct {
+	Channel     string   `json:"channel"`
 	AccountID   string   `json:"accountId"`
 	AgentID     string   `json:"agentId,omitempty"` // absent: it belongs to no agent
 	UserID      string   `json:"userId,omitempty"`  // absent: not yet known
 	UserName    string   `json:"userName,omitempty"`
+	GuildID     string   `json:"guildId,omitempty"` // of Slack: its workspace; absent before the first connection
+	Site        string   `json:"site,omitempty"`    // likewise: where that is in the web
 	State       BotState `json:"state"`
 	Since       int64    `json:"since"`
 	Class       string   `json:"class,omitempty"`   // failed only
@@ -31,4 +36,17 @@ type Bot struct {
 	Resumes     int      `json:"resumes"`     // number of those that resumed a session
 	Fetched     int      `json:"fetched"`     // messages fetched after a gap
 	Unread      int      `json:"unread"`      // channels in which it may have missed messages
+}
+
+// Problem is what is wrong with the bot, and what to do about it; "" for nothing.
+func (b *Bot) Problem() (wrong, hint string) {
+	switch {
+	case b.Text != "":
+		return b.Text, b.Hint
+	case b.Missing != "":
+		return b.Missing, b.MissingHint
+	case b.AgentID == "":
+		return "it speaks for no agent", fmt.Sprintf("add {agentId: ..., match: {channel: %q, accountId: %q}} to bindings", b.Channel, b.AccountID)
+	}
+	return "", ""
 }
