@@ -59,6 +59,16 @@ func (c *Config) Channel(name string) *Channel {
 	return &d
 }
 
+// Connects is the number of accounts that are connected.
+func (c *Channel) Connects() (n int) {
+	for i := range c.Accounts {
+		if a := &c.Accounts[i]; c.Enabled && a.Enabled && a.Token != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // NoChannel is never a channel's id.
 const NoChannel = "-"
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/continuation"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/projections/agents"
@@ -19,8 +20,9 @@ type agentState struct {
 	Activity *index.Activity `json:"activity"` // null: no event of it
 	Run      *agents.Run     `json:"run"`      // null: none is open
 	Queue    agents.Queue    `json:"queue"`
-	Next     *nextStep       `json:"next"`    // null: it is not continued automatically, or that is unknown
-	Discord  *agentBot       `json:"discord"` // null: it has no bot, or that is unknown
+	Next     *nextStep       `json:"next"`     // null: it is not continued automatically, or that is unknown
+	Discord  *agentBot       `json:"discord"`  // null: it has no bot, or that is unknown
+	Channels []agentChannel  `json:"channels"` // in which it has a bot; none if that is unknown
 	Tokens   agents.Tokens   `json:"tokens"`
 }
 
@@ -37,6 +39,12 @@ type agentBot struct {
 	State health.BotState `json:"state"`
 }
 
+// agentChannel is the state of an agent's connection to a channel.
+type agentChannel struct {
+	Channel string `json:"channel"`
+	agentBot
+}
+
 func (v *view) agentState(ctx context.Context, agent *agentAnswer, s *agents.State) (a agentState, err error) {
 	id := strings.ToLower(agent.ID)
 	a = agentState{Activity: s.Activity, Run: s.Run, Queue: s.Queue, Tokens: s.Tokens}
@@ -44,7 +52,12 @@ func (v *view) agentState(ctx context.Context, agent *agentAnswer, s *agents.Sta
 		return a, err
 	}
 	offline := false
-	a.Discord, offline = v.botOf(id)
+	a.Channels, offline = v.botsOf(id)
+	for i := range a.Channels {
+		if a.Channels[i].Channel == coordination.Discord {
+			a.Discord = &a.Channels[i].agentBot
+		}
+	}
 	a.Status = agents.StatusOf(&agents.Situation{State: *s, Now: int64(v.now), Configured: v.configures(id), Offline: offline, Tasks: agent.TaskCounts})
 	return a, nil
 }
@@ -72,18 +85,25 @@ func (v *view) nextStep(ctx context.Context, id string) (*nextStep, error) {
 	return &nextStep{d.Kind, d.Reason, d.TaskID, d.LookAgainAt}, nil
 }
 
-// botOf returns an agent's bot, of several the first that is not connected.
-func (v *view) botOf(id string) (bot *agentBot, offline bool) {
+// botsOf returns an agent's bots, of several in a channel the first that is not connected. The agent is offline if none of
+// its channels is connected.
+func (v *view) botsOf(id string) (channels []agentChannel, offline bool) {
+	channels = []agentChannel{}
 	if v.Bots == nil || v.then != nil {
-		return nil, false
+		return channels, false
 	}
-	for _, b := range v.Bots() {
-		if !strings.EqualFold(b.AgentID, id) || offline {
+	own := slices.DeleteFunc(slices.Clone(v.Bots()), func(b health.Bot) bool { return !strings.EqualFold(b.AgentID, id) })
+	down := 0
+	for _, name := range channelNames() {
+		bots := health.OfBots(own, name)
+		if len(bots) == 0 {
 			continue
 		}
-		if down := problems.Offline(&b, int64(v.now)); bot == nil || down {
-			bot, offline = &agentBot{b.State}, down
+		worst := max(0, slices.IndexFunc(bots, func(b health.Bot) bool { return problems.Offline(&b, int64(v.now)) }))
+		channels = append(channels, agentChannel{name, agentBot{bots[worst].State}})
+		if problems.Offline(&bots[worst], int64(v.now)) {
+			down++
 		}
 	}
-	return bot, offline
+	return channels, down > 0 && down == len(channels)
 }

@@ -59,8 +59,8 @@ func TestAgentsSayHowTheyAreDoing(t *testing.T) {
 			return list
 		}
 		o.Bots = func() []health.Bot {
-			return []health.Bot{{AccountID: "a", AgentID: "Dajim", State: health.BotReady}, {AccountID: "b", AgentID: "dajim", State: health.BotFailed},
-				{AccountID: "c", AgentID: "eden", State: health.BotReady}}
+			return []health.Bot{{Channel: "discord", AccountID: "a", AgentID: "Dajim", State: health.BotReady}, {Channel: "discord", AccountID: "b", AgentID: "dajim", State: health.BotFailed},
+				{Channel: "discord", AccountID: "c", AgentID: "eden", State: health.BotReady}}
 		}
 	}
 	b, _ := withOwnTasks(t, explaining, team)
@@ -124,7 +124,9 @@ func TestAgentsSayHowTheyWereDoing(t *testing.T) {
 	t.Parallel()
 	b := setupPast(t, func(o *monitor.Options) {
 		o.OwnTasks = &monitor.OwnTasks{Team: teamThen}
-		o.Bots = func() []health.Bot { return []health.Bot{{AccountID: "a", AgentID: "eden", State: health.BotFailed}} }
+		o.Bots = func() []health.Bot {
+			return []health.Bot{{Channel: "discord", AccountID: "a", AgentID: "eden", State: health.BotFailed}}
+		}
 	})
 	ownTeam(b)
 	b.testBundle.asks(t, "one", "eden", coordination.TypeRunStarted)

@@ -27,10 +27,11 @@ var (
 		string(collaborate.StatusUnknown)}
 )
 
-// CollaborationAnswer is a request of one agent to another in Discord, with its outcome. Times are ms since 1970; null
+// CollaborationAnswer is a request of one agent to another in a channel, with its outcome. Times are ms since 1970; null
 // if it has not happened.
 type CollaborationAnswer struct {
 	CollabID       string             `json:"collabId"`
+	Channel        string             `json:"channel"` // discord, telegram, slack
 	FromAgent      string             `json:"fromAgent"`
 	ToAgent        string             `json:"toAgent"`
 	Delivery       collaborate.Status `json:"delivery"`         // accepted, sent, failed, delivery_unknown
@@ -62,7 +63,7 @@ type CollaborationAnswer struct {
 
 // CollaborationAnswerOf converts a request.
 func CollaborationAnswerOf(r *responses.Row, w *Wording) CollaborationAnswer {
-	a := CollaborationAnswer{CollabID: r.ID, FromAgent: r.FromAgent, ToAgent: r.TargetAgent, Delivery: r.Delivery, Status: r.Status, Code: r.Code,
+	a := CollaborationAnswer{CollabID: r.ID, Channel: coordination.ChannelOf(r.ChannelID), FromAgent: r.FromAgent, ToAgent: r.TargetAgent, Delivery: r.Delivery, Status: r.Status, Code: r.Code,
 		Route: r.Route, ThreadID: r.ThreadID, ThreadName: w.Text(r.ThreadName), ChannelID: r.ChannelID, GuildID: r.GuildID,
 		Message: w.Text(coordination.Mask(r.Original)), MessageIDs: listOf(r.MessageIDs), SystemIDs: listOf(r.SystemIDs), SessionKey: r.SessionKey,
 		RunID: r.RunID, WorkSessionID: r.WorkSessionID, TaskID: r.TaskID, AcceptedAt: r.AcceptedAt, SentAt: orNull(r.SentAt), Step: r.Step,
@@ -71,9 +72,9 @@ func CollaborationAnswerOf(r *responses.Row, w *Wording) CollaborationAnswer {
 		a.Code = r.Reason
 	}
 	if r.ThreadID != "" && len(r.MessageIDs) > 0 {
-		a.Link = linkOf(r.GuildID, r.ThreadID, r.MessageIDs[0])
+		a.Link = w.link(r.GuildID, r.ThreadID, r.MessageIDs[0])
 	} else if r.ThreadID != "" {
-		a.Link = linkOf(r.GuildID, r.ThreadID, "")
+		a.Link = w.link(r.GuildID, r.ThreadID, "")
 	}
 	return a
 }
@@ -88,11 +89,11 @@ type collaborationsAnswer struct {
 	AsOfSeq        int64                 `json:"asOfSeq"`
 }
 
-// listCollaborations lists requests between agents in Discord, newest first.
+// listCollaborations lists requests between agents in channels, newest first.
 func (s *Server) listCollaborations(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := responses.Query{From: p.agent("from"), Target: p.agent("to"), ThreadID: p.snowflake("threadId"), WorkSession: p.workSession("workSessionId")}
+	q := responses.Query{From: p.agent("from"), Target: p.agent("to"), Channel: p.channel(), ThreadID: p.placeID("threadId", ""), WorkSession: p.workSession("workSessionId")}
 	q.Status = response.Status(p.word("status", CollaborationStatuses...))
 	q.Delivery = collaborate.Status(p.word("delivery", CollaborationDeliveries...))
 	before := p.placeCursor("c")

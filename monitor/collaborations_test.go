@@ -48,7 +48,7 @@ func TestCollaborationIsShown(t *testing.T) {
 	newContract(t, b).check(t, http.MethodGet, "/api/collaborations/c1", http.StatusOK)
 	got := get[monitor.ShownCollaboration](t, b, "/api/collaborations/c1", http.StatusOK)
 	sent, reminded := int64(at(1)), int64(at(6))
-	want := monitor.CollaborationAnswer{CollabID: collabID, FromAgent: "ruda", ToAgent: "eden", Delivery: "sent", Status: "pending", Route: "new_thread",
+	want := monitor.CollaborationAnswer{CollabID: collabID, Channel: "discord", FromAgent: "ruda", ToAgent: "eden", Delivery: "sent", Status: "pending", Route: "new_thread",
 		ThreadID: threadID, ThreadName: "[협업] 루다 → 이든 · 리뷰", ChannelID: channelID, GuildID: guildID, Message: "@이든 리뷰 부탁", MessageIDs: []string{askedMessage},
 		SystemIDs: []string{reminder}, SessionKey: "agent:ruda:main", RunID: "r1", WorkSessionID: "ws_1", AcceptedAt: int64(at(1)), SentAt: &sent, Step: 1,
 		LastAttemptAt: &reminded, Link: "https://discord.com/channels/" + guildID + "/" + threadID + "/" + askedMessage, DerivedFromSeq: seq}

@@ -38,7 +38,7 @@ func TestDiscordThreads(t *testing.T) {
 	page := get[threadPage](t, b, "/api/discord/threads", http.StatusOK)
 	until, left := int64(at(7)), int64(at(3))
 	last := page.Threads[0].LastAt
-	want := []monitor.ThreadAnswer{{ID: threadID, Kind: "thread", Use: "collab", GuildID: guildID, ChannelID: channelID, Name: "[협업] 루다 → 이든 · 리뷰",
+	want := []monitor.ThreadAnswer{{Channel: "discord", ID: threadID, Kind: "thread", Use: "collab", GuildID: guildID, ChannelID: channelID, Name: "[협업] 루다 → 이든 · 리뷰",
 		LastAt: last, SuspendedUntil: &until, SuspendedFor: "bot_rate", Link: "https://discord.com/channels/" + guildID + "/" + threadID,
 		Participants: []monitor.ParticipantAnswer{
 			{AgentID: "ruda", AgentName: "루다", BotUserID: rudaBot, Reason: "collaborate", Since: int64(at(1)), Left: &left, LastAt: last},
@@ -138,9 +138,9 @@ func TestDiscordPosts(t *testing.T) {
 		NextCursor     *string
 		DerivedFromSeq int64
 	}
-	reminder := monitor.PostAnswer{MessageID: "1404000000000000051", PlaceID: threadID, ThreadID: threadID, AgentID: "ruda", AccountID: "ruda", Purpose: "reminder",
+	reminder := monitor.PostAnswer{Channel: "discord", MessageID: "1404000000000000051", PlaceID: threadID, ThreadID: threadID, AgentID: "ruda", AccountID: "ruda", Purpose: "reminder",
 		EffectID: "collab/c1/remind/1", CollabID: "c1", System: true, At: int64(at(2)), DerivedFromSeq: seq}
-	reply := monitor.PostAnswer{MessageID: "1404000000000000050", PlaceID: channelID, AgentID: "eden", AccountID: "eden", Purpose: "reply", EffectID: "reply/r1",
+	reply := monitor.PostAnswer{Channel: "discord", MessageID: "1404000000000000050", PlaceID: channelID, AgentID: "eden", AccountID: "eden", Purpose: "reply", EffectID: "reply/r1",
 		RunID: "r1", At: int64(at(1)), DerivedFromSeq: seq - 1}
 	for query, want := range map[string][]monitor.PostAnswer{"": {reminder, reply}, "?purpose=reply": {reply}, "?place=" + threadID: {reminder}, "?agent=EDEN": {reply},
 		"?messageId=1404000000000000051": {reminder}, "?effectId=reply/r1": {reply}, "?agent=seum": {}} {
@@ -164,12 +164,12 @@ func TestDiscordBots(t *testing.T) {
 	t.Parallel()
 	long := noon.Add(-time.Minute).UnixMilli()
 	list := []health.Bot{
-		{AccountID: "default", AgentID: "ruda", UserID: rudaBot, UserName: "루다", State: "ready", Since: long, Connections: 1},
-		{AccountID: "eden", AgentID: "eden", State: "failed", Since: long, Class: "token_refused", Text: "Discord refuses its token", Hint: "make a new token"},
-		{AccountID: "seum", AgentID: "seum", State: "resuming", Since: long},
-		{AccountID: "soon", State: "connecting", Since: noon.UnixMilli()},
-		{AccountID: "spare", State: "off", Since: long},
-		{AccountID: "blind", State: "ready", Since: long, Missing: "it may not read messages", MissingHint: "switch on the intent"},
+		{Channel: "discord", AccountID: "default", AgentID: "ruda", UserID: rudaBot, UserName: "루다", State: "ready", Since: long, Connections: 1},
+		{Channel: "discord", AccountID: "eden", AgentID: "eden", State: "failed", Since: long, Class: "token_refused", Text: "Discord refuses its token", Hint: "make a new token"},
+		{Channel: "discord", AccountID: "seum", AgentID: "seum", State: "resuming", Since: long},
+		{Channel: "discord", AccountID: "soon", State: "connecting", Since: noon.UnixMilli()},
+		{Channel: "discord", AccountID: "spare", State: "off", Since: long},
+		{Channel: "discord", AccountID: "blind", State: "ready", Since: long, Missing: "it may not read messages", MissingHint: "switch on the intent"},
 	}
 	b := setup(t, func(o *monitor.Options) { o.Bots = func() []health.Bot { return list } })
 	contract := newContract(t, b)
@@ -186,7 +186,7 @@ func TestDiscordBots(t *testing.T) {
 	want := []health.Reason{
 		{Severity: "warning", Code: "discord_bot_offline", What: `bot "eden" of eden is not connected to Discord: Discord refuses its token`, Hint: "make a new token"},
 		{Severity: "warning", Code: "discord_bot_offline", What: `bot "seum" of seum is not connected to Discord: resuming since 2026-02-20T11:59:00.000Z`,
-			Hint: "check whether Discord is reachable; see GET /api/discord/bots"},
+			Hint: "check whether Discord is reachable; see GET /api/channels/discord/bots"},
 		{Severity: "warning", Code: "discord_bot_limited", What: `bot "blind" lacks something in Discord: it may not read messages`, Hint: "switch on the intent"},
 	}
 	if diff := cmp.Diff(want, ready.Reasons); diff != "" || ready.Status != "degraded" {

@@ -30,6 +30,7 @@ type healthAnswer struct {
 	Importing   *importAnswer          `json:"importing,omitempty"` // absent if no log is being imported
 	TaskFiles   *health.TaskFilesState `json:"taskFiles,omitempty"` // absent if another gateway writes them
 	Discord     *botsHealth            `json:"discord,omitempty"`   // absent if no bots run
+	Channels    map[string]*botsHealth `json:"channels,omitempty"`  // those with accounts, by name
 	Projections []projections.Status   `json:"projections"`
 }
 
@@ -66,12 +67,13 @@ func (s *Server) health(c echo.Context) error {
 		a.TaskFiles = of()
 	}
 	if s.opts.Bots != nil {
-		a.Discord = botsHealthOf(s.opts.Bots())
+		bots := s.opts.Bots()
+		a.Discord, a.Channels = botsHealthOf(health.OfBots(bots, coordination.Discord)), channelsHealth(bots)
 	}
 	if parked(t.projections) {
 		a.Status = "degraded"
 	}
-	text, err := (&Wording{s.opts.Names, t.roster}).worded(a)
+	text, err := (&Wording{names: s.opts.Names, roster: t.roster}).worded(a)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,8 @@ func (s *Server) listOwed(c echo.Context) error {
 			}
 			item.Text = coordination.LineForPeople(v.wording().Text(coordination.Mask(item.Text)), v.roster, maxOwedText)
 			if r := &item.Refs; r.PlaceID != "" {
-				r.Link = linkOf(r.GuildID, r.PlaceID, r.MessageID)
+				r.Channel = coordination.ChannelOf(r.PlaceID)
+				r.Link = v.wording().link(r.GuildID, r.PlaceID, r.MessageID)
 			}
 		}
 		return owedAnswer{Owed: found.Items, Count: len(found.Items), Total: found.Total, Overdue: found.Overdue, Cancelable: v.Flows != nil,

@@ -79,7 +79,7 @@ func onlyNow(path string) (why string) {
 		return "files of the configuration are not in the log"
 	case replayDiffPath, replayStepPath, replayPointPath:
 		return "the points of the log are in its own parameters"
-	case "/api/discord/bots":
+	case discordPath + botsTail, channelsPath + "/*" + botsTail, channelsPath:
 		return "the bots' connections are not in the log"
 	}
 	return ""

@@ -33,8 +33,8 @@ func limping(o *monitor.Options) {
 	o.Backup = func(context.Context) (monitor.Copy, error) { return monitor.Copy{}, nil }
 	o.Work, o.Flows = &operator{}, nil
 	o.Bots = func() []health.Bot {
-		return []health.Bot{{AccountID: "default", AgentID: "ruda", State: health.BotReady, Since: int64(at(0))},
-			{AccountID: "eden", AgentID: "eden", State: health.BotFailed, Class: "token_refused", Text: "4004", Hint: "set the token", Since: int64(at(3))}}
+		return []health.Bot{{Channel: "discord", AccountID: "default", AgentID: "ruda", State: health.BotReady, Since: int64(at(0))},
+			{Channel: "discord", AccountID: "eden", AgentID: "eden", State: health.BotFailed, Class: "token_refused", Text: "4004", Hint: "set the token", Since: int64(at(3))}}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -25,8 +24,9 @@ import (
 
 const routingPath = "/api/routing"
 
-// RoutedMessage is a Discord message with its routing decision.
+// RoutedMessage is a message in a channel with its routing decision.
 type RoutedMessage struct {
+	Channel     string `json:"channel"` // discord, telegram, slack
 	MessageID   string `json:"messageId"`
 	GuildID     string `json:"guildId,omitempty"` // absent for direct messages
 	ChannelID   string `json:"channelId"`
@@ -38,7 +38,7 @@ type RoutedMessage struct {
 	AuthorAgent string `json:"authorAgent,omitempty"` // absent: not written by an agent
 	Text        string `json:"text"`                  // of an unhandled message: the text kept for observers
 	System      bool   `json:"system,omitempty"`      // posted by openclawd itself
-	Link        string `json:"link"`                  // Discord URL
+	Link        string `json:"link,omitempty"`        // URL in the channel; absent if there is none
 	At          int64  `json:"at"`                    // sending time, ms since 1970
 	EditedAt    int64  `json:"editedAt,omitempty"`    // when its author edited it last, ms since 1970
 	EditedText  string `json:"editedText,omitempty"`  // what it says since then, like Text
@@ -91,9 +91,9 @@ type RoutedRun struct {
 // RoutedReply is a message posted in reply.
 type RoutedReply struct {
 	MessageID string `json:"messageId"`
-	Purpose   string `json:"purpose"` // reply; notice: a notice of openclawd about the run
-	Link      string `json:"link"`
-	At        int64  `json:"at"` // ms since 1970
+	Purpose   string `json:"purpose"`        // reply; notice: a notice of openclawd about the run
+	Link      string `json:"link,omitempty"` // absent if there is none
+	At        int64  `json:"at"`             // ms since 1970
 }
 
 // RoutedParticipant is an agent that participated in the thread when the message arrived.
@@ -179,8 +179,8 @@ func (b *routingReader) routing(ctx context.Context, m *routing.Message) (*Routi
 }
 
 func (b *routingReader) message(ctx context.Context, m *routing.Message) (RoutedMessage, error) {
-	a := RoutedMessage{MessageID: m.ID, GuildID: m.GuildID, ChannelID: cmp.Or(m.ChannelID, m.PlaceID), ThreadID: m.ThreadID, AuthorID: m.AuthorID,
-		AuthorName: m.AuthorName, AuthorAgent: m.AuthorAgent, Text: b.words.Text(m.Text), System: m.System, Link: linkOf(m.GuildID, m.PlaceID, m.ID),
+	a := RoutedMessage{Channel: coordination.ChannelOf(m.ID), MessageID: m.ID, GuildID: m.GuildID, ChannelID: cmp.Or(m.ChannelID, m.PlaceID), ThreadID: m.ThreadID, AuthorID: m.AuthorID,
+		AuthorName: m.AuthorName, AuthorAgent: m.AuthorAgent, Text: b.words.Text(m.Text), System: m.System, Link: b.words.link(m.GuildID, m.PlaceID, m.ID),
 		At: m.At}
 	change, text, err := routing.ChangeOf(projections.Reading(ctx, b.tx), m.ID)
 	if err != nil {
@@ -210,15 +210,6 @@ func (b *routingReader) place(ctx context.Context, id string) (routing.Place, er
 		b.places[id] = routing.Place{}
 	}
 	return b.places[id], nil
-}
-
-// linkOf returns a message's Discord URL; with message "" the place's.
-func linkOf(guild, place, message string) string {
-	link := "https://discord.com/channels/" + cmp.Or(guild, "@me") + "/" + place
-	if message != "" {
-		link += "/" + message
-	}
-	return link
 }
 
 // verdicts are a message's verdicts: handlers first, the leader before the others; then observers, then the rest; each
@@ -276,7 +267,7 @@ func (b *routingReader) posted(ctx context.Context, guild, effect string, a *Rou
 	}
 	for i := range slices.Backward(posts) {
 		p := &posts[i]
-		a.Replies = append(a.Replies, RoutedReply{MessageID: p.MessageID, Purpose: p.Purpose, Link: linkOf(guild, p.PlaceID, p.MessageID), At: p.At})
+		a.Replies = append(a.Replies, RoutedReply{MessageID: p.MessageID, Purpose: p.Purpose, Link: b.words.link(guild, p.PlaceID, p.MessageID), At: p.At})
 	}
 	item, open, err := workqueue.ByID(ctx, b.tx, effect)
 	if open {
@@ -373,7 +364,7 @@ type routingsAnswer struct {
 func (s *Server) listRouting(c echo.Context) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := routing.MessageQuery{Agent: p.agent("agent"), PlaceID: p.snowflake("place"), Before: p.placeCursor("m"), Limit: limit + 1}
+	q := routing.MessageQuery{Channel: p.channel(), Agent: p.agent("agent"), PlaceID: p.placeID("place", ""), Before: p.placeCursor("m"), Limit: limit + 1}
 	q.Mode = route.Mode(p.word("mode", string(route.Handler), string(route.Observer), string(route.Dropped)))
 	if q.Mode != "" && q.Agent == "" {
 		p.refuse("mode", string(q.Mode), "name the agent too: a message has a verdict per agent")
@@ -402,7 +393,7 @@ func (s *Server) showRouting(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	if !IsDiscordID(id) {
+	if !coordination.IsMessageID(id) {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "messageId",
 			Message: fmt.Sprintf("Bad value %q for messageId", coordination.Shown(id)), Hint: hintMessageID}
 	}
@@ -413,25 +404,44 @@ func (s *Server) showRouting(c echo.Context) error {
 		}
 		if a == nil {
 			return nil, &problem{Status: http.StatusNotFound, Code: "not_found", Field: "messageId", Message: "No decision about message " + id,
-				Hint: "no bot has reported it: check with GET /api/discord/bots whether one sees its channel; GET " + routingPath + " lists the others"}
+				Hint: "no bot has reported it: check with GET /api/channels whether one sees its place; GET " + routingPath + " lists the others"}
 		}
 		a.AsOfSeq = v.asOf
 		return a, nil
 	})
 }
 
-const hintMessageID = "give a Discord message id, 17 to 20 digits: Copy Message ID in its menu, with developer mode on"
+const hintMessageID = "give the id of a message: of Discord 17 to 20 digits, of other channels as GET " + routingPath + " shows it, such as telegram:-1001234:55"
 
-// IsDiscordID reports whether a text has the form of a Discord id.
-func IsDiscordID(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && n > 0 && text[0] != '+' && text[0] != '0'
-}
-
-func (p *parameters) snowflake(name string) string {
+// placeID reads the id of a place or thread; "" if missing.
+func (p *parameters) placeID(name string, in string) string {
 	text := p.first(name)
-	if text != "" && !IsDiscordID(text) {
-		p.refuse(name, text, "give a Discord id, 17 to 20 digits")
+	switch c, _ := coordination.ChannelNamed(in); {
+	case text == "":
+	case in == "" && !coordination.IsPlaceID(text):
+		p.refuse(name, text, "give the id of a place or thread: of Discord 17 to 20 digits, of other channels such as telegram:-1001234 or slack:c0123")
+	case in != "" && !c.IsPlaceID(text):
+		p.refuse(name, text, hintID(&c, ""))
 	}
 	return text
+}
+
+// messageID reads the id of a message; "" if missing.
+func (p *parameters) messageID(name string, in string) string {
+	text := p.first(name)
+	switch c, _ := coordination.ChannelNamed(in); {
+	case text == "":
+	case in == "" && !coordination.IsMessageID(text):
+		p.refuse(name, text, hintMessageID)
+	case in != "" && !c.IsMessageID(text):
+		p.refuse(name, text, hintID(&c, ":55"))
+	}
+	return text
+}
+
+func hintID(c *coordination.Channel, message string) string {
+	if c.Name == coordination.Discord {
+		return "give a Discord id, 17 to 20 digits"
+	}
+	return "give an id of " + c.Title + ", such as " + c.Name + ":c0123" + message
 }

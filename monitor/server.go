@@ -97,15 +97,15 @@ type Options struct {
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	Operator  Operator  // likewise for tasks
 	Pairings  Pairings  // likewise for people who ask to write to agents
-	// Reminders says when unanswered requests in Discord are followed up; nil: unknown.
+	// Reminders says when unanswered requests in channels are followed up; nil: unknown.
 	Reminders func() response.Policy
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
 	Continuation Explain
 
-	// Names replaces Discord mentions in a text by the names the bots know; others stay. nil: no bots run here, and
-	// the configuration's names are used.
+	// Names replaces mentions in a text by the names the bots know; others stay. nil: no bots run here, and the
+	// configuration's names are used.
 	Names func(text string) string
-	Bots  func() []health.Bot // the Discord bots; nil: none run here
+	Bots  func() []health.Bot // the bots of all channels, Discord's first; nil: none run here
 
 	Operations Operations // reports of the surrounding program
 
@@ -190,7 +190,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) Handler() http.Handler { return http.MaxBytesHandler(s.echo, maxBodyBytes) }
 
 func (s *Server) routes() []endpoint {
-	return []endpoint{
+	return append(s.channelPaths(), []endpoint{
 		{"", "/", "", s.describe},
 		{"", "/api", "", s.describe},
 		{"", "/api/openapi.yaml", "GET /api/openapi.yaml", s.describeFully},
@@ -257,9 +257,6 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},
 		{"", routingPath, "GET /api/routing", s.listRouting},
 		{"", routingPath + "/*", "GET /api/routing/:messageId", s.showRouting},
-		{"", discordThreadsPath, "GET /api/discord/threads", s.listThreads},
-		{"", discordObservedPath, "GET /api/discord/observed", s.listObserved},
-		{"", discordPostsPath, "GET /api/discord/posts", s.listPosts},
 		{"", redactionsPath, "GET /api/redactions", s.listRedactions},
 		{"", redactionsPath + "/*", "GET /api/redactions/:id", s.showRedaction},
 		{http.MethodPost, redactionsPath, "POST /api/redactions", s.redact},
@@ -268,7 +265,6 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, backupsPath + "/*" + verifyTail, "POST /api/backups/:name/verify", s.verifyBackup},
 		{"", configPath + "/check", "GET /api/config/check", s.checkConfig},
 		{"", configPath + "/effective", "GET /api/config/effective", s.showConfig},
-		{"", "/api/discord/bots", "GET /api/discord/bots", s.listBots},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},
 		{"", collaborationsPath + "/*", "GET /api/collaborations/:id", s.showCollaboration},
 		{http.MethodPost, sqlPath, "POST /api/sql", s.askSQL},
@@ -278,7 +274,7 @@ func (s *Server) routes() []endpoint {
 		{"", replayPointPath, "GET /api/replay/point", s.replayPoint},
 		{"", livePath, "GET /ws", s.live},
 		{"", profilesPath + "*", "GET /debug/pprof/:name", s.asProfiler(s.showProfile)},
-	}
+	}...)
 }
 
 // survive turns a panic into an error of its request.

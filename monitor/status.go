@@ -22,19 +22,20 @@ type Status struct {
 	Version   string `json:"version"`
 	Timestamp string `json:"timestamp"`
 	health.Running
-	Seq         int64                   `json:"seq"`
-	AsOfSeq     int64                   `json:"asOfSeq"`
-	HeadAt      *string                 `json:"headAt"` // time of the newest event; null if there is none
-	Events      Counts                  `json:"events"`
-	BadLines    int64                   `json:"badLines"`
-	Doubts      index.Doubts            `json:"doubts"`
-	Sessions    conversations.Recent    `json:"sessions"`
-	Trouble     []conversations.Trouble `json:"trouble"` // the newest five
-	Projections []projections.Status    `json:"projections"`
-	Work        WorkState               `json:"work"`
-	Discord     health.Discord          `json:"discord"`
-	Importing   *importAnswer           `json:"importing,omitempty"`
-	Reasons     []health.Reason         `json:"reasons"`
+	Seq         int64                          `json:"seq"`
+	AsOfSeq     int64                          `json:"asOfSeq"`
+	HeadAt      *string                        `json:"headAt"` // time of the newest event; null if there is none
+	Events      Counts                         `json:"events"`
+	BadLines    int64                          `json:"badLines"`
+	Doubts      index.Doubts                   `json:"doubts"`
+	Sessions    conversations.Recent           `json:"sessions"`
+	Trouble     []conversations.Trouble        `json:"trouble"` // the newest five
+	Projections []projections.Status           `json:"projections"`
+	Work        WorkState                      `json:"work"`
+	Discord     health.ChannelState            `json:"discord"`
+	Channels    map[string]health.ChannelState `json:"channels"` // all, by name
+	Importing   *importAnswer                  `json:"importing,omitempty"`
+	Reasons     []health.Reason                `json:"reasons"`
 }
 
 // Counts are numbers of events by their own time.
@@ -145,7 +146,8 @@ func (s *Server) readStatus(ctx context.Context, v *view, a *Status) (err error)
 	if a.Work, err = v.workState(ctx); err != nil {
 		return err
 	}
-	a.Discord, err = v.discordState(ctx)
+	a.Channels, err = v.channelStates(ctx)
+	a.Discord = a.Channels[coordination.Discord]
 	return err
 }
 

@@ -8,33 +8,55 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/projections/index"
 )
 
-// mention is Discord's markup for a user, a role or a channel.
-var mention = regexp.MustCompile(`<(?:@[!&]?|#)[0-9]{1,25}>`)
+// mention is the markup for a user, in Discord also a role or a channel.
+var mention = regexp.MustCompile(`<(?:@[!&]?|#)[0-9]{1,25}>|<@[UW][0-9A-Z]{7,24}>`)
 
-// Wording replaces Discord mentions by names: those the bots know, else those of the configuration, else the id's last
-// four digits.
+// Wording replaces mentions by names: those the bots know, else those of the configuration, else the id's last four
+// characters. It also knows where messages are in the web.
 type Wording struct {
 	names  func(text string) string // nil: no bots run
 	roster *coordination.Roster
+	bots   func() []health.Bot // nil: none run
 }
 
 // WordingOf returns the wording for the last applied configuration.
 func WordingOf(ctx context.Context, tx *sql.Tx, names func(text string) string) (*Wording, error) {
 	roster, err := index.Roster(ctx, tx)
-	return &Wording{names, roster}, err
+	return &Wording{names: names, roster: roster}, err
 }
 
 func (v *view) wording() *Wording {
-	if v.Names == nil {
-		return &Wording{nil, v.roster}
+	w := &Wording{roster: v.roster}
+	if v.Names != nil {
+		w.names = func(text string) string {
+			v.askedBeyond()
+			return v.Names(text)
+		}
 	}
-	return &Wording{func(text string) string {
-		v.askedBeyond()
-		return v.Names(text)
-	}, v.roster}
+	if v.Bots != nil {
+		w.bots = func() []health.Bot {
+			v.askedBeyond()
+			return v.Bots()
+		}
+	}
+	return w
+}
+
+// link is the address of a message in its channel, or with message "" of its place; "" if there is none.
+func (w *Wording) link(guild, place, message string) string {
+	var sites []coordination.Site
+	if w.bots != nil && coordination.ChannelOf(place) == coordination.Slack {
+		for _, b := range w.bots() {
+			if b.Site != "" {
+				sites = append(sites, coordination.Site{GuildID: b.GuildID, URL: b.Site})
+			}
+		}
+	}
+	return coordination.Link(guild, place, message, sites)
 }
 
 // Text replaces the mentions in a text.

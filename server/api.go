@@ -106,7 +106,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		SQL: p.sql.sqlOf(), AdminToken: settings.AdminToken(p.opts.getenv).Value,
 		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Operator: p.agents.operatorOf(), Pairings: p.pairings(),
 		Continuation: p.explainer(), Reminders: p.agents.remindersOf(),
-		Names: p.agents.discordNames(), Bots: p.agents.discordBots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
+		Names: p.agents.names(), Bots: p.agents.bots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
 		Backups: backupFiles{p}, Configuration: configurationFile{p}, Replay: p.newReplay(),
 		Policy: func(from, to string) (policy.Policy, error) {
 			return access.Explain(p.newConfiguration().InForce(), from, to)

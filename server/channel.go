@@ -42,7 +42,7 @@ type channelSide struct {
 	typing   *outbound.Typing
 	acks     *outbound.Acks
 	commands *command.Handler
-	metrics  *discordMetrics
+	metrics  *channelMetrics
 	logger   *slog.Logger
 
 	statuses chan health.Bot
@@ -55,7 +55,7 @@ type channelSide struct {
 // newChannelSide returns the side of a channel without its bots, and the options for these.
 func (p *Program) newChannelSide(ctx context.Context, name string) (*channelSide, channel.Options, error) {
 	inForce := p.newConfiguration().InForce
-	c := &channelSide{name: name, logger: p.opts.Logger.With("component", name), statuses: make(chan health.Bot, 256), metrics: p.discordMetrics,
+	c := &channelSide{name: name, logger: p.opts.Logger.With("component", name), statuses: make(chan health.Bot, 256), metrics: p.channelMetrics,
 		ctx: context.WithoutCancel(ctx)}
 	marks, err := p.channelMarks(ctx, name)
 	return c, channel.Options{
@@ -105,14 +105,14 @@ func (p *Program) connect(c *channelSide, bots channel.Channel) {
 func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs, answered inbound.Answered, then map[string]outbound.Then) {
 	inForce := p.newConfiguration().InForce
 	c.inbound = inbound.New(inbound.Options{Channel: c.name, Log: p.log, Queue: a.queue, Bots: c.bots, Config: inForce, Now: p.opts.Now, Logger: c.logger, Stop: runs.Stop,
-		Heard: c.metrics.countDecision,
+		Heard: c.metrics.countDecision(c.name),
 		Allowed: func(c *config.Config, from, to string) bool {
 			return access.PolicyOf(c.Tools.AgentToAgent).Judge(from, to).Allowed
 		},
 		Answered: answered, Exchanges: func(tx eventstore.Tx, e *inbound.Exchange, now time.Time) (string, error, []eventstore.StreamAppend, error) {
 			return a.exchange(tx, c.name, e, inForce().Session.MaxPingPongTurns, now)
 		}})
-	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd, Then: then})
+	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), Then: then})
 	c.acks = &outbound.Acks{Bots: c.bots, Logger: c.logger}
 	c.typing = &outbound.Typing{Channel: c.name, Bots: c.bots, Accounts: c.bots.Registry,
 		AfterFunc: func(wait time.Duration, f func()) channel.Timer { return time.AfterFunc(wait, f) }, Logger: c.logger}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"regexp"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/services/messenger"
 )
@@ -16,6 +18,45 @@ import (
 // sides are the channels of the program, Discord first.
 func (a *agents) sides() []*channelSide {
 	return []*channelSide{a.discord.channelSide, a.telegram, a.slack.channelSide}
+}
+
+// placeMark is the mark of a place in a text, as in Discord. Discord's own are numbers, which its bots resolve.
+var placeMark = regexp.MustCompile(`<#([a-z]+:[a-z0-9:._-]{1,200})>`)
+
+// names resolves mentions of users and places in texts to names; nil where no bots run.
+func (a *agents) names() func(string) string {
+	if a == nil {
+		return nil
+	}
+	return func(text string) string {
+		for _, side := range a.sides() {
+			text = side.bots.Resolve(text)
+			text = placeMark.ReplaceAllStringFunc(text, func(mark string) string {
+				id := placeMark.FindStringSubmatch(mark)[1]
+				if coordination.ChannelOf(id) != side.name {
+					return mark
+				}
+				if name := side.bots.ChannelName(id); name != "" {
+					return "#" + name
+				}
+				return mark
+			})
+		}
+		return text
+	}
+}
+
+// bots is the state of the bots of all channels; nil where none run.
+func (a *agents) bots() func() []health.Bot {
+	if a == nil {
+		return nil
+	}
+	return func() (all []health.Bot) {
+		for _, side := range a.sides() {
+			all = append(all, side.bots.Status()...)
+		}
+		return all
+	}
 }
 
 // runChannel keeps the configured bots of a channel connected, and hears them, until ctx ends.

@@ -17,7 +17,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/services/notifier"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
@@ -102,27 +101,6 @@ func (p *Program) releasePlaces(ctx context.Context) error {
 		return nil
 	}
 	return p.agents.discord.inbound.Run(ctx)
-}
-
-// discordNames resolves mentions of users in texts to names; nil where no bots run.
-func (a *agents) discordNames() func(string) string {
-	if a == nil {
-		return nil
-	}
-	return func(text string) string {
-		for _, side := range a.sides() {
-			text = side.bots.Resolve(text)
-		}
-		return text
-	}
-}
-
-// discordBots is the state of the bots; nil where none run.
-func (a *agents) discordBots() func() []health.Bot {
-	if a == nil {
-		return nil
-	}
-	return a.discord.bots.Status
 }
 
 // places adapts the bots to requests between agents.

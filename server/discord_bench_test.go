@@ -53,14 +53,18 @@ const (
 
 // stopwatch is a histogram that also keeps what it was told, in ms.
 type stopwatch struct {
-	prometheus.Histogram
+	prometheus.ObserverVec
 	mu    sync.Mutex
 	times []float64
 }
 
-// Observe implements prometheus.Observer.
-func (w *stopwatch) Observe(seconds float64) {
-	w.Histogram.Observe(seconds)
+// WithLabelValues implements prometheus.ObserverVec.
+func (w *stopwatch) WithLabelValues(labels ...string) prometheus.Observer {
+	return prometheus.ObserverFunc(func(seconds float64) { w.observe(w.ObserverVec.WithLabelValues(labels...), seconds) })
+}
+
+func (w *stopwatch) observe(in prometheus.Observer, seconds float64) {
+	in.Observe(seconds)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.times = append(w.times, 1000*seconds)
@@ -144,8 +148,8 @@ func (c *crowd) begin() {
 		Now: time.Now, Logger: slog.New(slog.DiscardHandler), DiscordAPI: c.discord.URL(), Durability: sqlite.DurabilityFull,
 		Ready: func(api, _ net.Addr) { ready <- api },
 	})
-	metrics := c.program.discordMetrics
-	c.deciding, c.storing = &stopwatch{Histogram: metrics.deciding}, &stopwatch{Histogram: metrics.storing}
+	metrics := c.program.channelMetrics.discord
+	c.deciding, c.storing = &stopwatch{ObserverVec: metrics.deciding}, &stopwatch{ObserverVec: metrics.storing}
 	metrics.deciding, metrics.storing = c.deciding, c.storing
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

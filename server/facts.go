@@ -54,7 +54,7 @@ type facts struct {
 	going     *continuationFacts // nil: another gateway continues the agents, or the rows cannot be read
 	capacity  map[string]int     // of the configured pools
 	agents    *agentFacts        // nil: no agents run here
-	discord   discordFacts
+	channels  channelFacts
 	backup    backup.State
 	overdue   bool // the newest backup is too old
 	config    configStatus
@@ -74,7 +74,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 	}
 	if a := p.agents; a != nil {
 		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States()}, p.capacity()
-		f.discord.bots = a.discord.bots.Status()
+		f.channels.bots = a.bots()()
 	}
 	f.lost, f.linked = p.log.Intact(), p.log.Names() > 1
 	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
@@ -105,7 +105,7 @@ func (f *facts) read(ctx context.Context, tx *sql.Tx) (err error) {
 	if f.runs, err = runs.Count(ctx, tx); err != nil {
 		return err
 	}
-	if err := f.readDiscord(ctx, tx); err != nil {
+	if err := f.readChannels(ctx, tx); err != nil {
 		return err
 	}
 	if err := f.flows.read(ctx, tx); err != nil || f.following {
@@ -124,12 +124,12 @@ const (
 
 // warnings are the codes of reasons that do not affect readiness: clients get correct answers.
 var warnings = []health.Code{health.CodeDiskLow, health.CodeDatabaseLinked, health.CodeOverridesDiffer, health.CodeSearchFailing, health.CodeSearchBehind, health.CodeBackupFailed, health.CodeBackupOverdue, health.CodeWorkDead, health.CodeWorkUnknown,
-	health.CodeTaskFilesFailing, health.CodeTaskFilesEdited, health.CodeTaskFilesRefused, health.CodeDiscordUndelivered, health.CodeRedactionFailing, health.CodeChainOverdue}
+	health.CodeTaskFilesFailing, health.CodeTaskFilesEdited, health.CodeTaskFilesRefused, health.CodeDiscordUndelivered, health.CodeChannelUndelivered, health.CodeRedactionFailing, health.CodeChainOverdue}
 
 // reasons lists what impairs the program, or soon may.
 func (f *facts) reasons() []health.Reason {
 	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons(),
-		f.taskFileReasons(), f.discordReasons(), f.redactionReasons(), f.chainReasons())
+		f.taskFileReasons(), f.channelReasons(), f.redactionReasons(), f.chainReasons())
 	for i := range list {
 		list[i].Severity = health.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -268,7 +268,7 @@ func (f *facts) workReasons() (list []health.Reason) {
 			What: "queued work is unknown to this version: " + strings.Join(a.worker.Unknown, ", "),
 			Hint: "start the version that created it, or cancel it: openclawd work cancel"})
 	}
-	dead := -f.discord.Undelivered // reported by discordReasons
+	dead := -f.channels.total(func(s health.ChannelState) int { return s.Undelivered }) // reported by channelReasons
 	for i := range f.lanes {
 		dead += f.lanes[i].Dead
 	}

@@ -63,7 +63,7 @@ func TestEachReasonHasCodeAndHint(t *testing.T) {
 		"work_stuck":            {agents: &agentFacts{worker: worker.Stats{Stuck: 1}}},
 		"work_unknown":          {agents: &agentFacts{worker: worker.Stats{Unknown: []string{"mail"}}}},
 		"work_dead":             {lanes: []workqueue.Lane{{Pool: "post", Dead: 2}, {Pool: "main", Waiting: 3}}},
-		"discord_undelivered":   {lanes: []workqueue.Lane{{Pool: "discord", Dead: 2}}, discord: discordFacts{Discord: health.Discord{Undelivered: 2}}},
+		"discord_undelivered":   {lanes: []workqueue.Lane{{Pool: "discord", Dead: 2}}, channels: channelFacts{states: map[string]health.ChannelState{"discord": {Undelivered: 2}}}},
 	} {
 		var got []string
 		for _, r := range f.reasons() {
@@ -94,9 +94,10 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		flows: flowFacts{tallies: []flows.Tally{{Kind: "send", Phase: "dispatching", Flows: 5}, {Kind: "send", Phase: "waiting", Flows: 2}, {Kind: "send", Phase: "turn", Flows: 1},
 			{Kind: "spawn", Phase: "waiting", Flows: 4}, {Kind: "send", Phase: "over", Outcome: "blocked", Flows: 6}}, throttled: 7, permitless: 6},
 		runs: map[run.State]int64{run.OK: 7, run.Queued: 3},
-		discord: discordFacts{Discord: health.Discord{OpenCollaborations: 32, Escalated: 33, Suspended: 34, Undelivered: 35},
-			bots: []health.Bot{{AccountID: "eden", State: health.BotReady}, {AccountID: "seum", State: health.BotFailed},
-				{AccountID: "spare", State: health.BotOff}}},
+		channels: channelFacts{states: map[string]health.ChannelState{"discord": {OpenCollaborations: 31, Escalated: 33, Suspended: 34, Undelivered: 35},
+			"slack": {OpenCollaborations: 1, Suspended: 36, Undelivered: 37}},
+			bots: []health.Bot{{Channel: "discord", AccountID: "eden", State: health.BotReady}, {Channel: "discord", AccountID: "seum", State: health.BotFailed},
+				{Channel: "discord", AccountID: "spare", State: health.BotOff}, {Channel: "slack", AccountID: "eden", State: health.BotReady}}},
 		going: &continuationFacts{pausing: 13, told: 14, happened: map[string]int64{"continuation.sent": 15, "zombie.abandoned": 16},
 			approvals: map[string]pending.Kind{"plan": {N: 17, SinceMs: now.Add(-time.Minute).UnixMilli()}}},
 		gateway: &gatewayFacts{stats: wire.Stats{Clients: 21, Accepted: 22, Requests: 23, InFlight: 24, Events: 25, Skipped: 26, Slow: 27, Silent: 28,
@@ -132,6 +133,8 @@ func TestMetricsSayWhatTheFactsSay(t *testing.T) {
 		"continuation_events_total/zombie.abandoned": 16, "continuation_events_total/unblock.failed": 0, "approvals_waiting/plan": 17,
 		"approvals_waiting/task": 0, "approvals_oldest_wait_seconds/plan": 60, "approvals_oldest_wait_seconds/task": 0,
 		"discord_bot_up/eden": 1, "discord_bot_up/seum": 0, "discord_bots/ready": 1, "discord_bots/failed": 1, "discord_bots/off": 1, "discord_bots/resuming": 0,
+		"channel_bot_up/eden/discord": 1, "channel_bot_up/eden/slack": 1, "channel_bots/slack/ready": 1, "channel_bots/telegram/ready": 0,
+		"channel_undelivered/slack": 37, "channel_suspended_places/slack": 36, "channel_undelivered/discord": 35, "channel_undelivered/telegram": 0,
 		"discord_undelivered": 35, "discord_suspended_places": 34, "collaborations_open": 32, "collaborations_escalated": 33,
 		"config_valid": 1, "ready": 0, "ws_clients": 0, "ws_slow_closes_total": 0,
 		"gateway_up": 1, "gateway_clients": 21, "gateway_connections_total": 22, "gateway_requests_total": 23, "gateway_running_requests": 24,

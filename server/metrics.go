@@ -30,7 +30,7 @@ func (p *Program) metrics() http.Handler {
 		}))
 	if p.agents != nil {
 		registry.MustRegister(p.agents.metrics.all()...)
-		registry.MustRegister(p.agents.discord.metrics.all()...)
+		registry.MustRegister(p.channelMetrics.all()...)
 	}
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
@@ -61,7 +61,7 @@ func newMetricsCollector(take func() *facts) *metricsCollector {
 	c.addWork()
 	c.addFlows()
 	c.addContinuation()
-	c.addDiscord()
+	c.addChannels()
 	c.addAgents()
 	c.addMCP()
 	return c

@@ -47,7 +47,7 @@ func describedMetrics(t *testing.T) map[string]metricShape {
 	for _, f := range ours.list {
 		add(f.desc, map[prometheus.ValueType]string{prometheus.GaugeValue: "gauge", prometheus.CounterValue: "counter"}[f.kind])
 	}
-	for _, c := range slices.Concat(newRunMetrics().all(), newDiscordMetrics().all()) {
+	for _, c := range slices.Concat(newRunMetrics().all(), newChannelMetrics().all()) {
 		kind := ""
 		switch c.(type) {
 		case *prometheus.HistogramVec, prometheus.Histogram:

@@ -117,7 +117,7 @@ type Program struct {
 	redactor    *redact.Redactor
 	chain       *chainCheck
 
-	discordMetrics *discordMetrics
+	channelMetrics *channelMetrics
 	notifier       supervised
 
 	address   string // address of the API
@@ -133,7 +133,7 @@ type Program struct {
 func New(opts Options) *Program {
 	logs := &logBuffer{most: keptLogBytes}
 	opts.Logger = keepLog(opts.Logger, logs)
-	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), discordMetrics: newDiscordMetrics(), caughtUp: make(chan struct{}), answered: newFirstAnswer()}
+	p := &Program{opts: opts, limits: defaultLimits(), logs: logs, reads: budget.New(budget.Default), channelMetrics: newChannelMetrics(), caughtUp: make(chan struct{}), answered: newFirstAnswer()}
 	p.config = newLiveConfig(settings.File(opts.StateDir), opts.getenv, opts.Logger.With("component", "config"))
 	p.notifier = supervised{opts.Supervisor, opts.Logger}
 	return p

@@ -84,7 +84,7 @@ func grantOf(s ui.Session) monitor.Grant {
 }
 
 func (p *Program) hasBots() bool {
-	bots := p.agents.discordBots()
+	bots := p.agents.bots()
 	return bots != nil && len(bots()) > 0
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/response"
 	"github.com/pronto-lab/openclawd/internal/output"
@@ -79,8 +80,8 @@ func (l *collaborationListFlags) query() (q responses.Query, err error) {
 			return q, &config.SettingError{Setting: flag.name, Value: flag.value, HintText: "choose from " + strings.Join(flag.words, ", ")}
 		}
 	}
-	if l.thread != "" && !monitor.IsDiscordID(l.thread) {
-		return q, &config.SettingError{Setting: "--thread", Value: l.thread, HintText: "give the id of a Discord thread, 17 to 20 digits"}
+	if l.thread != "" && !coordination.IsPlaceID(l.thread) {
+		return q, &config.SettingError{Setting: "--thread", Value: l.thread, HintText: "give the id of a thread: of Discord 17 to 20 digits, else as the lists show it"}
 	}
 	return responses.Query{From: strings.ToLower(l.from), Target: strings.ToLower(l.to), ThreadID: l.thread, Status: response.Status(l.status),
 		Delivery: collaborate.Status(l.delivery), WorkSession: strings.TrimPrefix(l.workSession, "ws:"), Limit: l.limit}, l.check()

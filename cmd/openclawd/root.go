@@ -44,6 +44,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newPairing(p),
 		newContinuation(p),
 		newWhy(p),
+		newChannels(p),
 		newDiscord(p),
 		newCollaborations(p),
 		newA2A(p),

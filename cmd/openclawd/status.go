@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
-	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/database"
@@ -72,7 +71,7 @@ func (p *process) status(ctx context.Context, a serverFlags) error {
 			return err
 		}
 		if team != nil {
-			report.Discord.Bots = doctor.Bots(team)
+			report.CountConfigured(team)
 		}
 	}
 	if status != nil {

@@ -38,7 +38,7 @@ func (p *process) writeStatus(r *statusReport) error {
 	add("work", "%s", workLine(&r.Work))
 	add("runs", "%s", runsLine(r.Work.Runs))
 	add("flows", "%s", flowsLine(r.Work.Jobs))
-	add("discord", "%s", r.discordLine())
+	rows = append(rows, r.ChannelRows(r.Source == "server")...)
 	add("approvals", "%s", r.approvalsLine())
 	add("back-off", "%s", r.backoffLine())
 	add("tables", "%s", tablesLine(r.Projections))
@@ -146,30 +146,6 @@ func flowsLine(counts []monitor.FlowCount) string {
 	}
 	if len(outcomes) > 0 {
 		parts = append(parts, counted(outcomes))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// discordLine shows the state of the bots, and what needs attention in Discord.
-func (r *statusReport) discordLine() string {
-	d := &r.Discord
-	var parts []string
-	switch {
-	case d.Bots == 0:
-	case r.Source == "server":
-		parts = append(parts, fmt.Sprintf("%d of %s connected", d.BotsReady, output.Count(int64(d.Bots), "bot")))
-	default:
-		parts = append(parts, output.Count(int64(d.Bots), "bot")+" configured")
-	}
-	parts = append(parts, output.Count(int64(d.OpenCollaborations), "request")+" without an answer")
-	if d.Escalated > 0 {
-		parts = append(parts, output.Thousands(int64(d.Escalated))+" escalated (openclawd collaborations --status escalated)")
-	}
-	if d.Suspended > 0 {
-		parts = append(parts, output.Count(int64(d.Suspended), "place")+" suspended (openclawd discord threads --all)")
-	}
-	if d.Undelivered > 0 {
-		parts = append(parts, output.Count(int64(d.Undelivered), "post")+" undelivered (openclawd work --dead)")
 	}
 	return strings.Join(parts, ", ")
 }

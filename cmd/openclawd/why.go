@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 )
@@ -21,15 +22,16 @@ func newWhy(p *process) *cobra.Command {
 	var a serverFlags
 	cmd := &cobra.Command{
 		Use:   "why MESSAGE",
-		Short: "Explain who answered a Discord message, who did not, and why",
-		Long: `Shows which agents handled a Discord message, which observed or never received it, and why; the runs that it caused, and their posts. MESSAGE is
-its id (Copy Message ID in its menu) or its link. Asks the running server, which knows the names of people and channels; without one it reads the
+		Short: "Explain who answered a message in a channel, who did not, and why",
+		Long: `Shows which agents handled a message in Discord, Telegram or Slack, which observed or never received it, and why; the runs that it caused, and their posts. MESSAGE is
+its link, or its id (in Discord Copy Message ID in its menu). Asks the running server, which knows the names of people and channels; without one it reads the
 database, and says so.
 
-Exit codes: 0 shown; 1 failed, or no decision about the message; 78 MESSAGE is not a Discord id.`,
+Exit codes: 0 shown; 1 failed, or no decision about the message; 78 MESSAGE is neither.`,
 		Example: `  openclawd why 1404921871234567890
   openclawd why https://discord.com/channels/1400000000000000001/1400000000000000002/1404921871234567890
-  openclawd why 1404921871234567890 --json`,
+  openclawd why https://t.me/c/1234567890/55
+  openclawd why slack:c0123456789:1700000000.000100 --json`,
 		Args: positional(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.why(cmd.Context(), a, args[0]) },
 
@@ -49,11 +51,9 @@ type whyReport struct {
 // messageNamed extracts the id from a message id or link.
 func messageNamed(name string) (id string, err error) {
 	id = strings.TrimSpace(name)
-	if strings.HasPrefix(id, "https://") {
-		id = id[strings.LastIndexByte(id, '/')+1:]
-	}
-	if !monitor.IsDiscordID(id) {
-		return "", &config.SettingError{Setting: "MESSAGE", Value: name, HintText: "give the id of a Discord message, 17 to 20 digits, or its link"}
+	id = cmp.Or(coordination.MessageOfLink(id), id)
+	if !coordination.IsMessageID(id) {
+		return "", &config.SettingError{Setting: "MESSAGE", Value: name, HintText: "give the id of a message, of Discord 17 to 20 digits, or its link"}
 	}
 	return id, nil
 }

@@ -35,6 +35,9 @@ const (
 	CodeDiscordBotOffline    Code = "discord_bot_offline"
 	CodeDiscordBotLimited    Code = "discord_bot_limited"
 	CodeDiscordUndelivered   Code = "discord_undelivered"
+	CodeChannelBotOffline    Code = "channel_bot_offline" // as those of Discord, in other channels
+	CodeChannelBotLimited    Code = "channel_bot_limited"
+	CodeChannelUndelivered   Code = "channel_undelivered"
 	CodeRedactionFailing     Code = "redaction_failing"
 	CodeChainBroken          Code = "chain_broken"
 	CodeChainOverdue         Code = "chain_overdue"

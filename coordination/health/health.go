@@ -1,6 +1,9 @@
 package health
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reason is a problem that limits the program, or soon may.
 type Reason struct {
@@ -149,12 +152,30 @@ type DatabaseState struct {
 	Queued       int     `json:"queuedEvents"`
 }
 
-// Discord is the summary of Discord for operators.
-type Discord struct {
+// ChannelState is the summary of a channel for operators.
+type ChannelState struct {
 	OpenCollaborations int `json:"openCollaborations"` // open requests between agents
 	Escalated          int `json:"escalated"`          // open requests escalated to a person
 	Suspended          int `json:"suspended"`          // threads and channels suspended because of bot loops
 	Undelivered        int `json:"undelivered"`        // failed posts, and posts whose delivery is unknown
 	Bots               int `json:"bots"`               // enabled bots
 	BotsReady          int `json:"botsReady"`          // connected bots
+}
+
+// OfBots are the bots of a channel.
+func OfBots(bots []Bot, channel string) []Bot {
+	return slices.DeleteFunc(slices.Clone(bots), func(b Bot) bool { return b.Channel != channel })
+}
+
+// Count counts the enabled and the connected bots.
+func (c *ChannelState) Count(bots []Bot) {
+	c.Bots, c.BotsReady = 0, 0
+	for i := range bots {
+		if bots[i].State != BotOff {
+			c.Bots++
+		}
+		if bots[i].State == BotReady {
+			c.BotsReady++
+		}
+	}
 }

@@ -33,7 +33,7 @@ type answer struct {
 // OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
-		"GET /api/discord/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
+		"GET /api/discord/bots", "GET /api/channels", "GET /api/channels/:channel/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
 		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws", "GET /debug/pprof/:name"}
 }
 
@@ -149,6 +149,7 @@ func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
 		known[path] = append(some(slices.Sorted(maps.Keys(ids))), "nothing")
 	}
 	known["/api/events"] = []string{"1", "2", strconv.FormatInt(r.Seq, 10), "0"}
+	known["/api/channels"] = []string{"discord", "slack", "all", "nothing"}
 	known["/api/trace"] = slices.Concat(known["/api/work-sessions"], known["/api/a2a/jobs"], known["/api/runs"], []string{"1"})
 	return known
 }

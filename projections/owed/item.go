@@ -51,7 +51,8 @@ type Refs struct {
 	Task        string `json:"task,omitempty"`
 	RunID       string `json:"runId,omitempty"`
 	Seq         int64  `json:"seq,omitempty"`
-	Link        string `json:"link,omitempty"` // in Discord
+	Channel     string `json:"channel,omitempty"` // in which it was asked
+	Link        string `json:"link,omitempty"`    // to the message there
 
 	GuildID, PlaceID, MessageID string `json:"-"`
 }

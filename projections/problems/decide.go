@@ -29,7 +29,8 @@ const (
 const MaxText = 500
 
 // shownElsewhere are the codes of warnings of which each case is a problem of another kind.
-var shownElsewhere = []health.Code{health.CodeWorkDead, health.CodeDiscordUndelivered, health.CodeDiscordBotOffline}
+var shownElsewhere = []health.Code{health.CodeWorkDead, health.CodeDiscordUndelivered, health.CodeDiscordBotOffline,
+	health.CodeChannelUndelivered, health.CodeChannelBotOffline}
 
 // Decide returns the problems of the given kinds, none is all, without the first offset of them, and at most limit; 0 is all.
 func Decide(f *Facts, kinds []Kind, offset, limit int) List {
@@ -311,12 +312,20 @@ func (d *decision) bots() {
 			continue
 		}
 		p := Problem{Kind: BotDown, Severity: health.SeverityWarning, AgentID: b.AgentID, Code: cmp.Or(b.Class, string(b.State)), Reason: b.Text,
-			Fields: Fields{State: string(b.State), Hint: b.Hint, UntilMs: b.NextTry}, Refs: Refs{AccountID: b.AccountID}}
+			Fields: Fields{State: string(b.State), Hint: b.Hint, UntilMs: b.NextTry}, Refs: Refs{AccountID: b.AccountID, Channel: b.Channel}}
 		if b.State == health.BotFailed {
 			p.Severity = health.SeverityError
 		}
-		d.add(p, b.AccountID, b.Since)
+		d.add(p, botID(b), b.Since)
 	}
+}
+
+// botID names a bot: accounts of two channels may have the same id.
+func botID(b *health.Bot) string {
+	if b.Channel == "" || b.Channel == coordination.Discord {
+		return b.AccountID
+	}
+	return b.Channel + ":" + b.AccountID
 }
 
 // Offline reports whether an enabled bot is not connected although it should be, as of now in ms since 1970.

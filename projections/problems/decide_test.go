@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 			Running: running, Capacity: capacity}}}
 	}
 	bot := func(state health.BotState, since time.Duration) problems.Facts {
-		return problems.Facts{Bots: []health.Bot{{AccountID: "b", State: state, Since: ago(since)}}}
+		return problems.Facts{Bots: []health.Bot{{Channel: "discord", AccountID: "b", State: state, Since: ago(since)}}}
 	}
 	request := func(status response.Status, step int) []responses.Row {
 		return []responses.Row{{Request: response.Request{ID: "c1", FromAgent: "eden", TargetAgent: "seum", Status: status, Step: step, SentAt: ago(time.Hour)}}}

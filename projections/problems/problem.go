@@ -24,12 +24,12 @@ const (
 	Blocked     Kind = "blocked"      // a conversation that was not delivered, or failed
 	NoReply     Kind = "no_reply"     // a conversation that was delivered, but not answered
 	TaskBlocked Kind = "task_blocked" // an open task that waits for help
-	Escalated   Kind = "escalated"    // a request in Discord, or a task, that was passed on to people
+	Escalated   Kind = "escalated"    // a request in a channel, or a task, that was passed on to people
 	Backoff     Kind = "backoff"      // an agent whose last prompts failed
 	StuckRun    Kind = "stuck_run"    // a run that takes too long, or that does not start although it could
 	Overdue     Kind = "overdue"      // an answer that should have arrived
-	Suspended   Kind = "suspended"    // a place in Discord in which bots do not trigger agents, because of a loop
-	BotDown     Kind = "bot_down"     // a bot that is not connected to Discord
+	Suspended   Kind = "suspended"    // a place in which bots do not trigger agents, because of a loop
+	BotDown     Kind = "bot_down"     // a bot that is not connected to its channel
 	Warning     Kind = "warning"      // a reason of /readyz that is a warning
 )
 
@@ -108,9 +108,10 @@ type Refs struct {
 	Seq         int64  `json:"seq,omitempty"` // of the event that caused it
 	EffectID    string `json:"effectId,omitempty"`
 	CollabID    string `json:"collabId,omitempty"`
-	MessageID   string `json:"messageId,omitempty"` // in Discord, as what follows
+	MessageID   string `json:"messageId,omitempty"` // in a channel, as what follows
 	PlaceID     string `json:"placeId,omitempty"`
 	AccountID   string `json:"accountId,omitempty"`
+	Channel     string `json:"channel,omitempty"` // of the account
 	RunID       string `json:"runId,omitempty"`
 	JobID       string `json:"jobId,omitempty"`
 }

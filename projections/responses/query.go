@@ -152,6 +152,10 @@ func (q *Query) where() (condition, few string, args []any) {
 		}
 		where, args, few = append(where, c.column+" = ?"), append(args, c.value), c.few
 	}
+	if q.Channel != "" {
+		condition, ids := projections.InChannel("+c.channel_id", q.Channel)
+		where, args = append(where, condition), append(args, ids...)
+	}
 	if q.Before > 0 {
 		where, args = append(where, few+"c.id < ?"), append(args, q.Before)
 	}

@@ -30,6 +30,7 @@ type Row struct {
 // Query selects requests. Zero values select all.
 type Query struct {
 	CollabID, ThreadID, From, Target, WorkSession string
+	Channel                                       string // "": of all channels
 	Status                                        response.Status
 	Delivery                                      collaborate.Status
 	Before                                        int64 // Seq of the last known one

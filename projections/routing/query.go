@@ -93,6 +93,7 @@ func (q *MessageQuery) chosen() (query string, args []any) {
 	if q.ID != "" && q.PlaceID != "" {
 		w.only("+m.place_id = ?", q.PlaceID)
 	}
+	w.in("+m.place_id", q.Channel)
 	if q.Before > 0 {
 		w.only(seq+" < ?", q.Before)
 	}
@@ -133,6 +134,7 @@ func (q *PlaceQuery) sql() (query string, args []any) {
 	if q.ID != "" && q.Agent != "" {
 		w.only("EXISTS (SELECT 1 FROM discord_participants a WHERE a.thread_id = p.place_id AND a.agent = ?)", strings.ToLower(q.Agent))
 	}
+	w.in("+p.place_id", q.Channel)
 	if q.Threads {
 		w.only(few + "p.thread = 1")
 	}
@@ -182,6 +184,7 @@ func (q *ObservedQuery) sql() (query string, args []any) {
 	if q.Agent != "" {
 		w.only("o.agent = ?", strings.ToLower(q.Agent))
 	}
+	w.in("+o.place_id", q.Channel)
 	if q.Since > 0 {
 		w.only("o.at >= ?", q.Since)
 	}
@@ -208,6 +211,7 @@ func (q *PostQuery) sql() (query string, args []any) {
 			few = "+"
 		}
 	}
+	w.in("+p.place_id", q.Channel)
 	if q.Before > 0 {
 		w.only("p.id < ?", q.Before)
 	}
@@ -226,6 +230,14 @@ type conditions struct {
 
 func (w *conditions) only(condition string, values ...any) {
 	w.list, w.args = append(w.list, condition), append(w.args, values...)
+}
+
+// in selects the places of a channel; "" is all.
+func (w *conditions) in(column, channel string) {
+	if channel != "" {
+		condition, args := projections.InChannel(column, channel)
+		w.only(condition, args...)
+	}
 }
 
 func (w *conditions) where() string {

@@ -33,6 +33,7 @@ type Verdict struct {
 // MessageQuery selects messages.
 type MessageQuery struct {
 	ID, PlaceID, Agent string
+	Channel            string     // "": of all channels
 	Mode               route.Mode // with Agent
 	Before             int64      // Seq of the last known one
 	Limit              int        // 0: all
@@ -57,6 +58,7 @@ type Place struct {
 // PlaceQuery selects places.
 type PlaceQuery struct {
 	ID      string
+	Channel string // "": of all channels
 	Threads bool   // only threads
 	Agent   string // only threads in which this agent takes or took part
 	Before  int64  // LastAt of the last known one
@@ -84,8 +86,9 @@ type Observed struct {
 // ObservedQuery selects records.
 type ObservedQuery struct {
 	Agent, PlaceID string
-	Since          int64 // ms since 1970: lower bound
-	Limit          int   // 0: all
+	Channel        string // "": of all channels
+	Since          int64  // ms since 1970: lower bound
+	Limit          int    // 0: all
 }
 
 // Post is a message posted by openclawd.
@@ -107,6 +110,7 @@ type Post struct {
 // PostQuery selects posts.
 type PostQuery struct {
 	MessageID, PlaceID, Agent, Purpose, EffectID string
-	Before                                       int64 // Seq
+	Channel                                      string // "": of all channels
+	Before                                       int64  // Seq
 	Limit                                        int
 }

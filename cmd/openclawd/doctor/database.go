@@ -45,7 +45,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	c.checkChain(ctx, log)
 	c.checkTables(ctx, log)
 	c.checkUnattended(ctx, log)
-	c.checkDiscord(ctx, log)
+	c.checkChannels(ctx, log)
 	c.checkFollowed(ctx, log)
 	c.checkSearch(log.Path())
 }

@@ -3,27 +3,20 @@ package monitor
 import (
 	"context"
 	"database/sql"
-	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
-	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/projections/pending"
-	"github.com/pronto-lab/openclawd/projections/problems"
 	"github.com/pronto-lab/openclawd/projections/routing"
-)
-
-const (
-	discordThreadsPath  = "/api/discord/threads"
-	discordObservedPath = "/api/discord/observed"
-	discordPostsPath    = "/api/discord/posts"
 )
 
 // ThreadAnswer is a known thread or channel. Times are ms since 1970; null if not set.
 type ThreadAnswer struct {
+	Channel        string              `json:"channel"` // discord, telegram, slack
 	ID             string              `json:"id"`
 	Kind           string              `json:"kind"`              // thread, channel, direct
 	Use            string              `json:"use,omitempty"`     // purpose of a thread created by openclawd: collab, report
@@ -33,8 +26,19 @@ type ThreadAnswer struct {
 	LastAt         int64               `json:"lastAt"`         // time of the last message or registration
 	SuspendedUntil *int64              `json:"suspendedUntil"` // null: messages of bots trigger agents
 	SuspendedFor   string              `json:"suspendedFor,omitempty"`
-	Participants   []ParticipantAnswer `json:"participants"` // in order of registration, including those that have left
-	Link           string              `json:"link"`
+	Participants   []ParticipantAnswer `json:"participants"`   // in order of registration, including those that have left
+	Link           string              `json:"link,omitempty"` // absent if there is none
+}
+
+// AgentIDs lists the agents that participate now.
+func (a *ThreadAnswer) AgentIDs() string {
+	var ids []string
+	for i := range a.Participants {
+		if a.Participants[i].Left == nil {
+			ids = append(ids, a.Participants[i].AgentID)
+		}
+	}
+	return strings.Join(ids, ", ")
 }
 
 // ParticipantAnswer is an agent in a thread. Times are ms since 1970.
@@ -57,8 +61,8 @@ func ThreadsOf(ctx context.Context, tx *sql.Tx, q routing.PlaceQuery, w *Wording
 	all := make([]ThreadAnswer, len(list))
 	for i := range list {
 		p := &list[i]
-		a := ThreadAnswer{ID: p.ID, Kind: kindOf(p), Use: p.Kind, GuildID: p.GuildID, ChannelID: p.ChannelID, Name: w.Text(p.Name), LastAt: p.LastAt,
-			Participants: []ParticipantAnswer{}, Link: linkOf(p.GuildID, p.ID, "")}
+		a := ThreadAnswer{Channel: coordination.ChannelOf(p.ID), ID: p.ID, Kind: kindOf(p), Use: p.Kind, GuildID: p.GuildID, ChannelID: p.ChannelID, Name: w.Text(p.Name), LastAt: p.LastAt,
+			Participants: []ParticipantAnswer{}, Link: w.link(p.GuildID, p.ID, "")}
 		if a.Name == "" {
 			a.Name = w.channel(p.ID)
 		}
@@ -98,7 +102,7 @@ func participantsOf(ctx context.Context, tx *sql.Tx, thread string, w *Wording) 
 	return all, err
 }
 
-// threadsAnswer answers GET /api/discord/threads.
+// threadsAnswer answers GET /api/channels/:channel/threads.
 type threadsAnswer struct {
 	Threads    []ThreadAnswer `json:"threads"`
 	Count      int            `json:"count"`
@@ -106,11 +110,11 @@ type threadsAnswer struct {
 	AsOfSeq    int64          `json:"asOfSeq"`
 }
 
-// listThreads lists threads with participants, the most recently used first.
-func (s *Server) listThreads(c echo.Context) error {
+// listThreads lists threads of a channel, "" is all, with participants, the most recently used first.
+func (s *Server) listThreads(c echo.Context, channel string) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := routing.PlaceQuery{ID: p.snowflake("id"), Agent: p.agent("agent"), Threads: p.choice("kind", "thread", "all") == "thread",
+	q := routing.PlaceQuery{Channel: channel, ID: p.placeID("id", channel), Agent: p.agent("agent"), Threads: p.choice("kind", "thread", "all") == "thread",
 		Limit: limit + 1}
 	q.Before, q.Place = p.spokenCursor("p")
 	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
@@ -135,7 +139,7 @@ func (p *parameters) spokenCursor(list string) (lastAt int64, place string) {
 	if text == "" {
 		return 0, ""
 	}
-	if parts, ok := opened(text, list, 2); ok && IsDiscordID(parts[1]) {
+	if parts, ok := opened(text, list, 2); ok && coordination.IsPlaceID(parts[1]) {
 		if at, err := strconv.ParseInt(parts[0], 10, 64); err == nil && at > 0 {
 			return at, parts[1]
 		}
@@ -161,7 +165,7 @@ func ObservedOf(ctx context.Context, tx *sql.Tx, q routing.ObservedQuery, w *Wor
 	return all, err
 }
 
-// observedAnswer answers GET /api/discord/observed.
+// observedAnswer answers GET /api/channels/:channel/observed.
 type observedAnswer struct {
 	Records []ObservedAnswer `json:"records"`
 	Count   int              `json:"count"`
@@ -169,10 +173,10 @@ type observedAnswer struct {
 	AsOfSeq int64            `json:"asOfSeq"`
 }
 
-func (s *Server) listObserved(c echo.Context) error {
+func (s *Server) listObserved(c echo.Context, channel string) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := routing.ObservedQuery{Agent: p.agent("agent"), PlaceID: p.snowflake("place"), Limit: limit + 1}
+	q := routing.ObservedQuery{Channel: channel, Agent: p.agent("agent"), PlaceID: p.placeID("place", channel), Limit: limit + 1}
 	since := p.instant("since")
 	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
 		if q.Since = int64(v.now) - route.HistoryTTL.Milliseconds(); since != nil {
@@ -193,6 +197,7 @@ func (s *Server) listObserved(c echo.Context) error {
 
 // PostAnswer is a message posted by openclawd.
 type PostAnswer struct {
+	Channel        string `json:"channel"` // discord, telegram, slack
 	MessageID      string `json:"messageId"`
 	PlaceID        string `json:"placeId"` // channel or thread
 	ThreadID       string `json:"threadId,omitempty"`
@@ -209,11 +214,11 @@ type PostAnswer struct {
 
 // PostAnswerOf converts a post.
 func PostAnswerOf(p *routing.Post) PostAnswer {
-	return PostAnswer{MessageID: p.MessageID, PlaceID: p.PlaceID, ThreadID: p.ThreadID, AgentID: p.AgentID, AccountID: p.AccountID, Purpose: p.Purpose,
+	return PostAnswer{Channel: coordination.ChannelOf(p.PlaceID), MessageID: p.MessageID, PlaceID: p.PlaceID, ThreadID: p.ThreadID, AgentID: p.AgentID, AccountID: p.AccountID, Purpose: p.Purpose,
 		EffectID: p.EffectID, RunID: p.RunID, CollabID: p.CollabID, System: p.System, At: p.At, DerivedFromSeq: p.Seq}
 }
 
-// postsAnswer answers GET /api/discord/posts.
+// postsAnswer answers GET /api/channels/:channel/posts.
 type postsAnswer struct {
 	Posts          []PostAnswer `json:"posts"`
 	Count          int          `json:"count"`
@@ -222,14 +227,14 @@ type postsAnswer struct {
 	AsOfSeq        int64        `json:"asOfSeq"`
 }
 
-// purposes are the values of purpose in GET /api/discord/posts.
+// purposes are the values of purpose in GET /api/channels/:channel/posts.
 var purposes = []string{delivery.Reply, delivery.Announce, delivery.Request, delivery.Reminder, delivery.Escalate, delivery.Report, delivery.Approval,
 	delivery.Notice, delivery.Send}
 
-func (s *Server) listPosts(c echo.Context) error {
+func (s *Server) listPosts(c echo.Context, channel string) error {
 	p := parametersOf(c)
 	limit := p.limit()
-	q := routing.PostQuery{MessageID: p.snowflake("messageId"), PlaceID: p.snowflake("place"), Agent: p.agent("agent"), EffectID: p.first("effectId"),
+	q := routing.PostQuery{Channel: channel, MessageID: p.messageID("messageId", channel), PlaceID: p.placeID("place", channel), Agent: p.agent("agent"), EffectID: p.first("effectId"),
 		Before: p.placeCursor("o"), Limit: limit + 1}
 	q.Purpose = p.word("purpose", purposes...)
 	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
@@ -244,97 +249,4 @@ func (s *Server) listPosts(c echo.Context) error {
 		}
 		return a, nil
 	})
-}
-
-// discordState reads the state of Discord; the bots' own state is passed in.
-func (v *view) discordState(ctx context.Context) (s health.Discord, err error) {
-	if s, err = pending.Discord(ctx, v.tx, int64(v.now)); err == nil && v.Bots != nil {
-		s.Bots, s.BotsReady = counted(v.Bots())
-	}
-	return s, err
-}
-
-// counted returns the numbers of enabled and of connected bots.
-func counted(bots []health.Bot) (wanted, ready int) {
-	for i := range bots {
-		if bots[i].State != health.BotOff {
-			wanted++
-		}
-		if bots[i].State == health.BotReady {
-			ready++
-		}
-	}
-	return wanted, ready
-}
-
-// BotsAnswer answers GET /api/discord/bots.
-type BotsAnswer struct {
-	Bots  []health.Bot `json:"bots"` // by accountId
-	Count int          `json:"count"`
-	Note  string       `json:"note,omitempty"` // why there are none
-}
-
-func (s *Server) listBots(c echo.Context) error {
-	a := BotsAnswer{Bots: []health.Bot{}}
-	if s.opts.Bots == nil {
-		a.Note = "no bots run here: another gateway runs them, or channels.discord is not configured"
-	} else {
-		a.Bots = listOf(s.opts.Bots())
-		if len(a.Bots) == 0 {
-			a.Note = "no bots are configured: add them to channels.discord.accounts of openclaw.json"
-		}
-	}
-	a.Count = len(a.Bots)
-	s.position(c)
-	c.Response().Header().Set("Cache-Control", "no-store")
-	return writeJSON(c, http.StatusOK, a)
-}
-
-type botsHealth struct {
-	Bots     int             `json:"bots"`      // enabled bots
-	Ready    int             `json:"botsReady"` // connected bots
-	Accounts []accountHealth `json:"accounts"`  // all configured accounts, by accountId
-}
-
-type accountHealth struct {
-	AccountID string          `json:"accountId"`
-	AgentID   string          `json:"agentId,omitempty"` // absent: it belongs to no agent
-	State     health.BotState `json:"state"`
-	Since     int64           `json:"since"` // ms since 1970
-}
-
-func botsHealthOf(bots []health.Bot) *botsHealth {
-	h := &botsHealth{Accounts: make([]accountHealth, len(bots))}
-	h.Bots, h.Ready = counted(bots)
-	for i := range bots {
-		h.Accounts[i] = accountHealth{bots[i].AccountID, bots[i].AgentID, bots[i].State, bots[i].Since}
-	}
-	return h
-}
-
-func (s *Server) botReasons() (list []health.Reason) {
-	if s.opts.Bots == nil {
-		return nil
-	}
-	now := s.opts.Now().UnixMilli()
-	for _, b := range s.opts.Bots() {
-		warn := func(code health.Code, what, hint string) {
-			list = append(list, health.Reason{Severity: health.SeverityWarning, Code: code, What: what, Hint: hint, Subject: b.AccountID})
-		}
-		who := "bot " + strconv.Quote(b.AccountID)
-		if b.AgentID != "" {
-			who += " of " + b.AgentID
-		}
-		switch {
-		case b.State == health.BotOff:
-		case b.State == health.BotFailed:
-			warn(health.CodeDiscordBotOffline, who+" is not connected to Discord: "+b.Text, b.Hint)
-		case problems.Offline(&b, now):
-			warn(health.CodeDiscordBotOffline, who+" is not connected to Discord: "+string(b.State)+" since "+iso(b.Since),
-				"check whether Discord is reachable; see GET /api/discord/bots")
-		case b.Missing != "":
-			warn(health.CodeDiscordBotLimited, who+" lacks something in Discord: "+b.Missing, b.MissingHint)
-		}
-	}
-	return list
 }
