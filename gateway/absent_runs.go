@@ -52,11 +52,12 @@ func channelNamed(s string) string { return strings.ToLower(coordination.TrimJS(
 func (s *Server) poll(_ context.Context, call *wire.Call) (any, error) {
 	p, err := paramsOf[struct {
 		Channel *string `json:"channel"`
+		To      string  `json:"to"`
 	}](call)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.channelOf(s.opts.Configuration.InForce(), "unsupported poll channel: ", p.Channel); err != nil {
+	if _, err := s.channelOf(s.opts.Configuration.InForce(), "unsupported poll channel: ", p.Channel, p.To); err != nil {
 		return nil, err
 	}
 	return nil, notHere("polls_not_available", "openclawd posts no polls: use send, and let people answer with text")

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +17,9 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// Posts sends messages through Discord. A gateway without it answers that no channel is available.
+// Posts sends messages through channels. A gateway without it answers that no channel is available.
 type Posts interface {
-	// Check reports whether something can be posted, as far as possible without asking Discord. Text and Key are
+	// Check reports whether something can be posted, as far as possible without asking the service. Text and Key are
 	// ignored. The error is a *delivery.Refusal.
 	Check(p delivery.Post) error
 	// Send queues a post, once per key. It is on disk when Send returns. The error is a *delivery.Refusal, or the
@@ -105,7 +105,7 @@ func (s *Server) sent(ctx context.Context, key string) (any, error) {
 		return nil, &protocol.Error{Code: protocol.CodeUnavailable, Message: "Error: " + now.Text,
 			Details: notSent{now.Code, now.Hint, cmp.Or(now.ThreadID, now.ChannelID), now.MessageIDs}}
 	}
-	a := sendAnswer{RunID: key, Channel: discordChannel, ChannelID: cmp.Or(now.ThreadID, now.ChannelID), MessageIDs: now.MessageIDs, Status: "pending"}
+	a := sendAnswer{RunID: key, Channel: cmp.Or(now.Channel, coordination.Discord), ChannelID: cmp.Or(now.ThreadID, now.ChannelID), MessageIDs: now.MessageIDs, Status: "pending"}
 	if now.Over {
 		a.Status = "sent"
 	}
@@ -132,7 +132,8 @@ func (s *Server) postOf(call *wire.Call, p *postParams) (delivery.Post, error) {
 		return delivery.Post{}, invalidRequest("unsupported channel: webchat (internal-only). Use chat.send for clients that show a session, or a channel that delivers",
 			fault{Field: "channel", Value: *p.Channel})
 	}
-	if err := s.channelOf(c, "unsupported channel: ", p.Channel); err != nil {
+	channel, err := s.channelOf(c, "unsupported channel: ", p.Channel, p.To)
+	if err != nil {
 		return delivery.Post{}, err
 	}
 	for _, f := range [...]struct {
@@ -143,7 +144,7 @@ func (s *Server) postOf(call *wire.Call, p *postParams) (delivery.Post, error) {
 		{"silent", p.Silent}, {"parseMode", p.ParseMode != ""}} {
 		if f.given {
 			return delivery.Post{}, invalidRequest("send: "+f.field+" is not supported", fault{Code: "not_kept", Field: f.field,
-				Hint: "leave it out: only text is posted; Discord previews links in it"})
+				Hint: "leave it out: only text is posted; " + channel.Title + " previews links in it"})
 		}
 	}
 	switch {
@@ -156,12 +157,12 @@ func (s *Server) postOf(call *wire.Call, p *postParams) (delivery.Post, error) {
 		return delivery.Post{}, invalidRequest("message too large", fault{Field: "message", Value: strconv.Itoa(len(p.Message)) + " bytes",
 			Hint: "shorten it to " + strconv.Itoa(maxInjected) + " bytes"})
 	}
-	to, err := placeMeant(call.Method, "to", p.To)
+	at, err := placeMeant(channel, call.Method, "to", p.To, p.ThreadID)
 	if err != nil {
 		return delivery.Post{}, err
 	}
-	post := delivery.Post{Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), To: to, ThreadID: coordination.TrimJS(p.ThreadID),
-		ReplyTo: coordination.TrimJS(p.ReplyTo), Text: coordination.TrimJS(p.Message)}
+	post := delivery.Post{Channel: channel.Name, Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), To: at.to, ThreadID: at.thread,
+		ReplyTo: messageNamed(channel, at.to, coordination.TrimJS(p.ReplyTo)), Text: coordination.TrimJS(p.Message)}
 	return post, s.inNameOf(c, call.Method, p, &post)
 }
 
@@ -186,36 +187,36 @@ func (s *Server) inNameOf(c *config.Config, method string, p *postParams, post *
 	return ofParams(method, err)
 }
 
-// channelOf says why a channel, or the only one if none is named, cannot deliver.
-func (s *Server) channelOf(c *config.Config, unsupported string, channel *string) error {
-	switch named := channel != nil && *channel != ""; {
-	case named && channelNamed(*channel) != discordChannel:
-		return invalidRequest(unsupported+*channel, fault{Field: "channel", Value: *channel, Known: []string{discordChannel}})
-	case !isConfigured(s.discordAccounts(c)):
-		return notHere("no_channel", "no channel is configured: add an account with a token to channels.discord")
-	case s.opts.Posts == nil:
-		return notHere("channel_not_connected", "discord is configured, but this gateway does not connect to it: no agents run here")
+// channelOf returns the channel that is meant, of those that can deliver: the one named, else that of the place, else the
+// only one with a token.
+func (s *Server) channelOf(c *config.Config, unsupported string, named *string, place string) (*coordination.Channel, error) {
+	name := ""
+	if named != nil {
+		name = channelNamed(*named)
 	}
-	return nil
-}
-
-// placeName is a Discord channel or thread as clients write it: an id with or without channel:, or a mention.
-var placeName = regexp.MustCompile(`^(?i:(?:discord:)?channel:)?(?:<#([0-9]{1,20})>|([0-9]{1,20}))$`)
-
-// placeMeant returns the place in the form used by runs: channel:<id>.
-func placeMeant(method, field, value string) (string, error) {
-	value = coordination.TrimJS(value)
-	if m := placeName.FindStringSubmatch(value); m != nil {
-		return "channel:" + m[1] + m[2], nil
+	if _, known := coordination.ChannelNamed(name); !known {
+		return nil, invalidRequest(unsupported+*named, fault{Field: "channel", Value: *named, Known: channelNames()})
 	}
-	why := fault{Field: field, Value: echo(value), Hint: "give channel:<id>, the Discord id of a channel or thread"}
-	for _, person := range [...]string{"user:", "discord:", "<@", "@", "dm:"} {
-		if strings.HasPrefix(strings.ToLower(value), person) {
-			why.Code = "direct_messages_not_supported"
-			why.Hint = "openclawd does not open direct messages: give channel:<id>, for an existing conversation its own id"
-		}
+	configured := s.configuredChannels(c)
+	if name == "" {
+		name = channelOfPlace(place)
 	}
-	return "", invalidRequest("invalid "+method+" params: "+field+": no Discord channel: "+why.Value, why)
+	switch {
+	case len(configured) == 0:
+		return nil, notHere("no_channel", "no channel is configured: add an account with a token to channels.discord, channels.telegram or channels.slack")
+	case name == "" && len(configured) == 1:
+		name = configured[0]
+	case name == "":
+		return nil, invalidRequest("Channel is required when multiple channels are configured: "+strings.Join(configured, ", "),
+			fault{Code: "channel_required", Field: "channel", Known: configured, Hint: "name the channel"})
+	case !slices.Contains(configured, name):
+		return nil, notHere("no_channel", name+" is not configured: add an account with a token to channels."+name)
+	}
+	if s.opts.Posts == nil {
+		return nil, notHere("channel_not_connected", name+" is configured, but this gateway does not connect to it: no agents run here")
+	}
+	channel, _ := coordination.ChannelNamed(name)
+	return &channel, nil
 }
 
 func postRefusalOf(method string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -107,12 +108,94 @@ func TestSendAnswersWhereItStands(t *testing.T) {
 		}
 	}
 	posted := []delivery.Post{
-		{Key: "k1", To: "channel:7", Text: "hello"},
-		{Key: "k2", AgentID: "eden", AccountID: "b", To: "channel:7", ThreadID: "8", ReplyTo: "5", Text: "long", SessionKey: "agent:eden:main"},
-		{Key: "k3", AgentID: "eden", To: "channel:7", Text: "hello"},
+		{Channel: "discord", Key: "k1", To: "channel:7", Text: "hello"},
+		{Channel: "discord", Key: "k2", AgentID: "eden", AccountID: "b", To: "channel:7", ThreadID: "8", ReplyTo: "5", Text: "long", SessionKey: "agent:eden:main"},
+		{Channel: "discord", Key: "k3", AgentID: "eden", To: "channel:7", Text: "hello"},
 	}
 	if diff := cmp.Diff(posted, box.posts); diff != "" {
 		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+}
+
+const withThree = `{agents: {list: [{id: 'eden', default: true}]}, channels: {
+	discord: {accounts: {b: {token: 'MTAwMDAwMDAwMDAwMDAwMDAx.GabcdE.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}}},
+	telegram: {accounts: {t: {botToken: '7000001:AAxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'}}},
+	slack: {accounts: {s: {botToken: 'xoxb-1-1-x', appToken: 'xapp-1-A-1-x'}}}}}`
+
+// Places, threads and messages have the forms that people copy from each service, and reach the post as ids of the log.
+func TestSendReachesEveryChannel(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	b.configure(t, withThree)
+	box.ends["x"] = delivery.Sent{Over: true, State: delivery.Done, Channel: "slack", ChannelID: "slack:c0a", MessageIDs: []string{"slack:c0a:1.000001"}}
+	for i, c := range []struct {
+		params string
+		wanted delivery.Post
+	}{
+		{`"channel":"discord","to":"channel:7"`, delivery.Post{Channel: "discord", To: "channel:7"}},
+		{`"channel":"Telegram","to":"-1001234","threadId":"7","replyToId":"55"`, delivery.Post{Channel: "telegram", To: "channel:telegram:-1001234",
+			ThreadID: "telegram:-1001234:topic:7", ReplyTo: "telegram:-1001234:55"}},
+		{`"to":"telegram:group:-1001234:topic:7"`, delivery.Post{Channel: "telegram", To: "channel:telegram:-1001234", ThreadID: "telegram:-1001234:topic:7"}},
+		{`"to":"channel:telegram:7.8"`, delivery.Post{Channel: "telegram", To: "channel:telegram:7.8"}},
+		{`"channel":"slack","to":"channel:C0AB","threadId":"1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:c0ab",
+			ThreadID: "slack:c0ab:thread:1700000000.000100"}},
+		{`"channel":"slack","to":"<#C0AB|general>","replyToId":"slack:c0ab:1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:c0ab",
+			ReplyTo: "slack:c0ab:1700000000.000100"}},
+		{`"to":"slack:c0ab:thread:1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:c0ab", ThreadID: "slack:c0ab:thread:1700000000.000100"}},
+	} {
+		c.wanted.Key, c.wanted.Text = fmt.Sprint("k", i), "x"
+		if got := string(b.answer(t, "send", `{"message":"x","idempotencyKey":"`+c.wanted.Key+`",`+c.params+`}`)); !strings.Contains(got, `"channel":"slack"`) {
+			t.Errorf("%s: %s, want the channel that the log names", c.params, got)
+		}
+		if diff := cmp.Diff(c.wanted, box.posts[len(box.posts)-1]); diff != "" {
+			t.Errorf("%s posted (-want +got):\n%s", c.params, diff)
+		}
+	}
+	for _, c := range []struct{ params, field, code, message string }{
+		{`"to":"7"`, "channel", "channel_required", "Channel is required when multiple channels are configured: discord, telegram, slack"},
+		{`"channel":"telegram","to":"7000"`, "to", "direct_messages_not_supported", "invalid send params: to: no Telegram channel: 7000"},
+		{`"channel":"telegram","to":"@eden"`, "to", "direct_messages_not_supported", "invalid send params: to: no Telegram channel"},
+		{`"channel":"telegram","to":"C0AB"`, "to", "", "invalid send params: to: no Telegram channel"},
+		{`"channel":"slack","to":"user:U0AB"`, "to", "direct_messages_not_supported", "invalid send params: to: no Slack channel"},
+		{`"channel":"slack","to":"U0AB"`, "to", "direct_messages_not_supported", "invalid send params: to: no Slack channel"},
+		{`"channel":"slack","to":"#general"`, "to", "", "invalid send params: to: no Slack channel"},
+		{`"channel":"slack","to":"telegram:-1001234"`, "to", "", "invalid send params: to: no Slack channel"},
+	} {
+		got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"no",`+c.params+`}`)
+		var details struct{ Field, Code string }
+		text, err := json.Marshal(got.Details)
+		if err = errors.Join(err, json.Unmarshal(text, &details)); err != nil {
+			t.Fatal(err)
+		}
+		if got.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(got.Message, c.message) || details.Field != c.field || details.Code != c.code {
+			t.Errorf("%s: %s %q %s, want %q of %s %s", c.params, got.Code, got.Message, text, c.message, c.field, c.code)
+		}
+	}
+}
+
+// Every configured channel stands in channels.status, health and status, with the accounts of its own.
+func TestEveryChannelHasItsStatus(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	b.configure(t, withThree)
+	box.bots = []health.Bot{{Channel: "discord", AccountID: "b", State: health.BotReady, UserID: "1"}, {Channel: "telegram", AccountID: "t", State: health.BotFailed, Text: "no", Hint: "yes"},
+		{Channel: "slack", AccountID: "b", State: health.BotReady, UserID: "U9"}}
+	got := string(b.answer(t, "channels.status", `{"probe":true}`))
+	for _, want := range []string{`"channelOrder":["discord","telegram","slack"]`, `"channelLabels":{"discord":"Discord","slack":"Slack","telegram":"Telegram"}`,
+		`"telegram":[{"accountId":"t","enabled":true,"configured":true,"running":true,"connected":false,"lastStartAt":null,"lastStopAt":null,"lastError":"no; yes"`,
+		`"slack":[{"accountId":"s","enabled":true,"configured":true,"running":false,"lastStartAt"`, `"channelDefaultAccountId":{"discord":"b","slack":"s","telegram":"t"}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("channels.status lacks %s:\n%s", want, got)
+		}
+	}
+	if one := string(b.answer(t, "channels.status", `{"channel":"slack"}`)); !strings.Contains(one, `"channelOrder":["slack"]`) {
+		t.Errorf("channels.status of slack: %s", one)
+	}
+	if all := string(b.answer(t, "health", `{"probe":true}`)); !strings.Contains(all, `"channelOrder":["discord","telegram","slack"]`) || !strings.Contains(all, `"accounts":{"t":{`) {
+		t.Errorf("health: %s", all)
+	}
+	if s := string(b.answer(t, "status", `{}`)); !strings.Contains(s, `"channelSummary":["Discord: 1 of 1 bots connected","Telegram: configured, not connected","Slack: configured, not connected"]`) {
+		t.Errorf("status: %s", s)
 	}
 }
 
@@ -184,7 +267,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 		{`"to":"7","sessionKey":"agent::x"`, "sessionKey", "", "invalid send params: malformed session key"},
 		{`"to":"7","agentId":"seum","sessionKey":"agent:eden:main"`, "agentId", "", `invalid send params: agent "seum" does not match session key agent "eden"`},
 		{`"to":"7","channel":"webchat"`, "channel", "", "unsupported channel: webchat (internal-only)"},
-		{`"to":"7","channel":"slack"`, "channel", "", "unsupported channel: slack"},
+		{`"to":"7","channel":"irc"`, "channel", "", "unsupported channel: irc"},
 	} {
 		got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"k",`+c.params+`}`)
 		var details struct{ Field, Code string }
@@ -281,7 +364,7 @@ func TestAnswersAreDelivered(t *testing.T) {
 		{`"channel":"discord","replyTo":"#general"`, "replyTo", "invalid agent params: replyTo: no Discord channel"},
 		{`"channel":"discord","to":"404"`, "to", "invalid agent params: to: give another one"},
 		{`"channel":"discord","to":"7","accountId":"ghost"`, "accountId", "invalid agent params: accountId: name one from"},
-		{`"channel":"slack","to":"7","bestEffortDeliver":true`, "channel", "invalid agent params: unknown channel: slack"},
+		{`"channel":"irc","to":"7","bestEffortDeliver":true`, "channel", "invalid agent params: unknown channel: irc"},
 	} {
 		_, err := c.Call(t.Context(), "agent", json.RawMessage(`{"message":"x","idempotencyKey":"wrong","sessionKey":"agent:eden:other","deliver":true,`+one.params+`}`))
 		var refused *protocol.Error
@@ -303,8 +386,8 @@ func TestChannelsAreShownAsTheyStand(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
 	b.configure(t, strings.Replace(withDiscord, "c: {enabled: false}", "c: {enabled: false}, d: {token: 'MTAwMDAwMDAwMDAwMDAwMDAx.GabcdE.yyy'}", 1))
-	box.bots = []health.Bot{{AccountID: "b", UserID: "1", UserName: "이든", State: health.BotReady, Since: 5}, {AccountID: "c", State: health.BotOff},
-		{AccountID: "d", State: health.BotFailed, Text: "the token is refused", Hint: "set another one"}}
+	box.bots = []health.Bot{{Channel: "discord", AccountID: "b", UserID: "1", UserName: "이든", State: health.BotReady, Since: 5}, {Channel: "discord", AccountID: "c", State: health.BotOff},
+		{Channel: "discord", AccountID: "d", State: health.BotFailed, Text: "the token is refused", Hint: "set another one"}}
 	const (
 		connected = `"accountId":"b","enabled":true,"configured":true,"running":true,"connected":true,"bot":{"id":"1","username":"이든"},` +
 			`"lastStartAt":null,"lastStopAt":null,"lastError":null,"lastProbeAt":PROBED,"lastConnectedAt":5`
@@ -330,7 +413,7 @@ func TestChannelsAreShownAsTheyStand(t *testing.T) {
 		}
 	}
 	box.mu.Lock()
-	box.bots = []health.Bot{{AccountID: "b", State: health.BotConnecting}}
+	box.bots = []health.Bot{{Channel: "discord", AccountID: "b", State: health.BotConnecting}}
 	box.mu.Unlock()
 	b.tick(2 * time.Second)
 	if got := string(b.answer(t, "health", `{}`)); !strings.Contains(got, `"probe":{"ok":false,"error":"not connected yet"}`) {

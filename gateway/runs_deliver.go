@@ -27,7 +27,7 @@ const lastChannel = "last"
 func (s *Server) deliveryOf(ctx context.Context, c *config.Config, key coordination.SessionKey, p *agentParams) (outlet, error) {
 	named, err := p.channelNamed()
 	from := outlet{to: p.To, account: p.AccountID, thread: p.ThreadID}
-	if named == discordChannel {
+	if named != webchat {
 		from.channel = named
 	}
 	if err != nil || !p.Deliver || named == webchat || key == (coordination.SessionKey{}) {
@@ -43,11 +43,13 @@ func (s *Server) deliveryOf(ctx context.Context, c *config.Config, key coordinat
 // channelNamed returns the channel a request names: replyChannel before channel; "" for none or the last one.
 func (p *agentParams) channelNamed() (named string, err error) {
 	for _, one := range [...]struct{ field, name string }{{"channel", p.Channel}, {"replyChannel", p.ReplyChannel}} {
-		switch name := channelNamed(one.name); name {
-		case "":
-		case lastChannel:
+		name := channelNamed(one.name)
+		_, known := coordination.ChannelNamed(name)
+		switch {
+		case name == "":
+		case name == lastChannel:
 			named = ""
-		case discordChannel, webchat:
+		case known, name == webchat:
 			named = name
 		default:
 			return "", invalidRequest("invalid agent params: unknown channel: "+one.name, fault{Field: one.field, Value: one.name})
@@ -58,10 +60,10 @@ func (p *agentParams) channelNamed() (named string, err error) {
 
 func (s *Server) outletOf(ctx context.Context, c *config.Config, key coordination.SessionKey, p *agentParams, named string) (outlet, error) {
 	const method = "agent"
-	out := outlet{deliver: true, channel: discordChannel, to: coordination.TrimJS(cmp.Or(p.ReplyTo, p.To)),
+	out := outlet{deliver: true, to: coordination.TrimJS(cmp.Or(p.ReplyTo, p.To)),
 		account: coordination.TrimJS(cmp.Or(p.ReplyAccount, p.AccountID)), thread: coordination.TrimJS(p.ThreadID)}
 	if named != "" {
-		if err := s.channelOf(c, "unsupported channel: ", &named); err != nil {
+		if _, err := s.channelOf(c, "unsupported channel: ", &named, ""); err != nil {
 			return out, err
 		}
 	}
@@ -70,28 +72,29 @@ func (s *Server) outletOf(ctx context.Context, c *config.Config, key coordinatio
 		switch {
 		case err != nil:
 			return out, err
-		case one != nil && one.LastChannel == discordChannel && one.LastTo != "":
-			out.to, out.account, out.thread = one.LastTo, cmp.Or(out.account, one.LastAccount), cmp.Or(out.thread, one.LastThread)
+		case one != nil && isChannel(one.LastChannel) && (named == "" || named == one.LastChannel) && one.LastTo != "":
+			named, out.to, out.account, out.thread = one.LastChannel, one.LastTo, cmp.Or(out.account, one.LastAccount), cmp.Or(out.thread, one.LastThread)
 		case named != "":
 			return out, invalidRequest("invalid agent params: to: no one has written to this session in "+named+", so the destination of the answer has to be given",
-				fault{Code: "no_target", Field: "to", Hint: "give to: channel:<id>"})
+				fault{Code: "no_target", Field: "to", Hint: "give to: the place"})
 		default:
 			return out, invalidRequest("delivery channel is required: pass --channel/--reply-channel or use a main session with a previous channel",
-				fault{Code: "no_target", Field: "channel", Known: []string{discordChannel},
+				fault{Code: "no_target", Field: "channel", Known: channelNames(),
 					Hint: "give channel and to, leave deliver out, or set bestEffortDeliver to keep the answer in the session only"})
 		}
 	}
-	if err := s.channelOf(c, "unsupported channel: ", nil); err != nil {
+	channel, err := s.channelOf(c, "unsupported channel: ", &named, out.to)
+	if err != nil {
 		return out, err
 	}
 	field := "to"
 	if coordination.TrimJS(p.ReplyTo) != "" {
 		field = "replyTo"
 	}
-	to, err := placeMeant(method, field, out.to)
+	at, err := placeMeant(channel, method, field, out.to, out.thread)
 	if err != nil {
 		return out, err
 	}
-	out.to = to
-	return out, postRefusalOf(method, s.opts.Posts.Check(delivery.Post{AgentID: agentOf(c, key), AccountID: out.account, To: out.to, ThreadID: out.thread}))
+	out.channel, out.to, out.thread = channel.Name, at.to, at.thread
+	return out, postRefusalOf(method, s.opts.Posts.Check(delivery.Post{Channel: channel.Name, AgentID: agentOf(c, key), AccountID: out.account, To: out.to, ThreadID: out.thread}))
 }

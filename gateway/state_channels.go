@@ -5,12 +5,23 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
 
-// discordChannel is the only supported channel.
-const discordChannel = "discord"
+func channelNames() (names []string) {
+	for _, c := range coordination.Channels() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// isChannel reports whether a name, not "", is one of a channel.
+func isChannel(name string) bool {
+	_, known := coordination.ChannelNamed(name)
+	return known && name != ""
+}
 
 // channelState is the state of a channel or one of its accounts.
 type channelState struct {
@@ -74,35 +85,44 @@ func (s *Server) answerChannels(_ context.Context, call *wire.Call) (any, error)
 		ChannelAccounts: map[string][]*channelState{}, ChannelDefaultAccountID: map[string]string{},
 	}
 	c := s.opts.Configuration.InForce()
-	accounts := s.discordAccounts(c)
-	if len(accounts) == 0 || p.Channel != "" && channelNamed(p.Channel) != discordChannel {
-		return a, nil
+	bots := s.bots()
+	for _, channel := range coordination.Channels() {
+		accounts := accountsIn(c, bots, channel.Name)
+		if len(accounts) == 0 || p.Channel != "" && channelNamed(p.Channel) != channel.Name {
+			continue
+		}
+		if p.Probe {
+			probe(accounts, a.TS)
+		}
+		meta := channelMeta{channel.Name, channel.Title, channel.Title + " Bot"}
+		a.ChannelOrder, a.ChannelMeta = append(a.ChannelOrder, meta.ID), append(a.ChannelMeta, meta)
+		a.ChannelLabels[meta.ID], a.ChannelDetailLabels[meta.ID] = meta.Label, meta.DetailLabel
+		a.Channels[meta.ID], a.ChannelAccounts[meta.ID] = summaryOf(accounts), accounts
+		a.ChannelDefaultAccountID[meta.ID] = defaultAccount(c.Channel(channel.Name), accounts).AccountID
 	}
-	if p.Probe {
-		probe(accounts, a.TS)
-	}
-	meta := channelMeta{discordChannel, "Discord", "Discord Bot"}
-	a.ChannelOrder, a.ChannelMeta = []string{meta.ID}, []channelMeta{meta}
-	a.ChannelLabels[meta.ID], a.ChannelDetailLabels[meta.ID] = meta.Label, meta.DetailLabel
-	a.Channels[meta.ID], a.ChannelAccounts[meta.ID] = summaryOf(accounts), accounts
-	a.ChannelDefaultAccountID[meta.ID] = defaultAccount(c, accounts).AccountID
 	return a, nil
 }
 
 // healthChannels are the channels in health, at a time in ms since 1970.
 func (s *Server) healthChannels(c *config.Config, now int64) (states map[string]*channelState, order []string, labels map[string]string) {
-	accounts := s.discordAccounts(c)
-	if len(accounts) == 0 {
-		return map[string]*channelState{}, []string{}, map[string]string{}
+	states, order, labels = map[string]*channelState{}, []string{}, map[string]string{}
+	bots := s.bots()
+	for _, channel := range coordination.Channels() {
+		accounts := accountsIn(c, bots, channel.Name)
+		if len(accounts) == 0 {
+			continue
+		}
+		probe(accounts, now)
+		usual := defaultAccount(c.Channel(channel.Name), accounts)
+		all := summaryOf(accounts)
+		all.AccountID, all.Probe, all.LastProbeAt, all.Accounts = usual.AccountID, usual.Probe, usual.LastProbeAt, map[string]*channelState{}
+		for _, account := range accounts {
+			all.Accounts[account.AccountID] = account
+		}
+		states[channel.Name], labels[channel.Name] = all, channel.Title
+		order = append(order, channel.Name)
 	}
-	probe(accounts, now)
-	usual := defaultAccount(c, accounts)
-	all := summaryOf(accounts)
-	all.AccountID, all.Probe, all.LastProbeAt, all.Accounts = usual.AccountID, usual.Probe, usual.LastProbeAt, map[string]*channelState{}
-	for _, account := range accounts {
-		all.Accounts[account.AccountID] = account
-	}
-	return map[string]*channelState{discordChannel: all}, []string{discordChannel}, map[string]string{discordChannel: "Discord"}
+	return states, order, labels
 }
 
 func summaryOf(accounts []*channelState) *channelState {
@@ -116,34 +136,44 @@ func summaryOf(accounts []*channelState) *channelState {
 	return all
 }
 
-// defaultAccount is the account used if none is named.
-func defaultAccount(c *config.Config, accounts []*channelState) *channelState {
+// defaultAccount is the account of a channel used if none is named.
+func defaultAccount(own *config.Channel, accounts []*channelState) *channelState {
 	for _, account := range accounts {
-		if strings.EqualFold(account.AccountID, c.Discord.DefaultAccount) {
+		if strings.EqualFold(account.AccountID, own.DefaultAccount) {
 			return account
 		}
 	}
 	return accounts[0]
 }
 
-// discordAccounts are the configured accounts with the state of their bots.
-func (s *Server) discordAccounts(c *config.Config) (all []*channelState) {
-	bots := map[string]bot{}
-	for _, b := range s.bots() {
-		bots[b.AccountID] = b
-	}
-	for _, account := range c.Discord.Accounts {
-		enabled := c.Discord.Enabled && account.Enabled
+// accountsIn are the configured accounts of a channel with the state of their bots.
+func accountsIn(c *config.Config, bots []bot, channel string) (all []*channelState) {
+	own := c.Channel(channel)
+	for _, account := range own.Accounts {
+		enabled := own.Enabled && account.Enabled
 		one := &channelState{AccountID: account.ID, Name: account.Name, Enabled: &enabled, Configured: account.Token != ""}
-		if b, known := bots[account.ID]; known {
-			one.setBot(&b)
+		for i := range bots {
+			if bots[i].Channel == channel && bots[i].AccountID == account.ID {
+				one.setBot(&bots[i])
+			}
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
+// configuredChannels are the names of the channels of which an account has a token.
+func (s *Server) configuredChannels(c *config.Config) (names []string) {
+	for _, name := range channelNames() {
+		if isConfigured(accountsIn(c, nil, name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 type bot struct {
+	Channel   string
 	AccountID string
 	UserID    string // "" before it is known
 	Name      string // likewise
@@ -159,7 +189,7 @@ func (s *Server) bots() (list []bot) {
 		return nil
 	}
 	for _, b := range s.opts.Bots() {
-		one := bot{b.AccountID, b.UserID, b.UserName, b.State != health.BotOff, b.State == health.BotReady, b.Since, b.Text}
+		one := bot{b.Channel, b.AccountID, b.UserID, b.UserName, b.State != health.BotOff, b.State == health.BotReady, b.Since, b.Text}
 		hint := b.Hint
 		if one.Error == "" {
 			one.Error, hint = b.Missing, b.MissingHint

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
@@ -111,7 +112,16 @@ func (s *Server) answerStatus(ctx context.Context, call *wire.Call) (any, error)
 }
 
 func (s *Server) channelSummary(c *config.Config) []string {
-	accounts := s.discordAccounts(c)
+	lines, states := []string{}, s.bots()
+	for _, channel := range coordination.Channels() {
+		if accounts := accountsIn(c, states, channel.Name); len(accounts) > 0 {
+			lines = append(lines, channel.Title+": "+summaryLine(accounts))
+		}
+	}
+	return lines
+}
+
+func summaryLine(accounts []*channelState) string {
 	bots, connected := 0, 0
 	for _, a := range accounts {
 		if *a.Enabled && a.Configured {
@@ -122,14 +132,12 @@ func (s *Server) channelSummary(c *config.Config) []string {
 		}
 	}
 	switch {
-	case len(accounts) == 0:
-		return []string{}
 	case !isConfigured(accounts):
-		return []string{"Discord: no token"}
+		return "no token"
 	case connected == 0:
-		return []string{"Discord: configured, not connected"}
+		return "configured, not connected"
 	}
-	return []string{fmt.Sprintf("Discord: %d of %d bots connected", connected, bots)}
+	return fmt.Sprintf("%d of %d bots connected", connected, bots)
 }
 
 func (s *Server) readStatus(ctx context.Context, tx *sql.Tx, c *config.Config, a *statusSessions, idle bool) error {

@@ -154,8 +154,8 @@ func (p *Program) newGateway() {
 		Workspace: p.workspaceOf, Page: g.page, Reads: p.reads, Transcripts: p.transcripts,
 	}
 	if a := p.agents; a != nil {
-		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, a.discord.sends
-		opts.Bots = a.discord.bots.Status
+		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, allSends{a.sides}
+		opts.Bots = a.bots()
 		opts.Approvals, opts.Files = a.approvals, gatewayFiles{p.workspaceOf}
 	}
 	g.server = gateway.New(opts)

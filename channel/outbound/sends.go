@@ -227,7 +227,7 @@ func (f *sendFold) scheduled(data []byte) error {
 	if err := json.Unmarshal(what.Payload, &d); err != nil {
 		return err
 	}
-	f.AccountID, f.ChannelID, f.ThreadID = d.AccountID, d.ChannelID, d.ThreadID
+	f.Channel, f.AccountID, f.ChannelID, f.ThreadID = nameOr(d.Channel), d.AccountID, d.ChannelID, d.ThreadID
 	return nil
 }
 
@@ -252,7 +252,7 @@ func (f *sendFold) failed(code string, data []byte) error {
 	if f.Code == collaborate.CodeUnknown {
 		f.State = delivery.Unknown
 	}
-	f.Text, f.Hint = "it was given up", delivery.Hint(f.channel, f.Code)
+	f.Text, f.Hint = "it was given up", delivery.Hint(cmp.Or(f.Channel, f.channel), f.Code)
 	if data == nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package delivery
 
 // Post is a message to post that a client of the gateway has given.
 type Post struct {
+	Channel    string // its name; "" is Discord
 	Key        string // deduplicates repeated requests
 	AgentID    string // agent shown as the author; "" is the account itself
 	AccountID  string // account that posts; "" is the agent's, or the default one without agent
@@ -14,6 +15,7 @@ type Post struct {
 
 // Sent is the state of a post.
 type Sent struct {
+	Channel    string // its name; "" like the places if redacted
 	Over       bool
 	State      State  // of a final one
 	AccountID  string // posting account; "" like the places if redacted

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+
+	"github.com/pronto-lab/openclawd/channel/outbound"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+)
+
+// allSends queues the posts of gateway clients, each in the channel that it names. A key is used once, whatever the
+// channel.
+type allSends struct{ sides func() []*channelSide }
+
+// in returns what queues posts in a channel; "" is Discord.
+func (a allSends) in(channel string) (*outbound.Sends, error) {
+	named, known := coordination.ChannelNamed(channel)
+	for _, side := range a.sides() {
+		if known && side.name == named.Name {
+			return side.sends, nil
+		}
+	}
+	return nil, &delivery.Refusal{Field: "channel", Value: channel, HintText: "name a channel: discord, telegram or slack"}
+}
+
+// Check implements gateway.Posts.
+func (a allSends) Check(p delivery.Post) error {
+	sends, err := a.in(p.Channel)
+	if err != nil {
+		return err
+	}
+	return sends.Check(p)
+}
+
+// Send implements gateway.Posts.
+func (a allSends) Send(ctx context.Context, p delivery.Post) error {
+	sends, err := a.in(p.Channel)
+	if err != nil {
+		return err
+	}
+	return sends.Send(ctx, p)
+}
+
+// Sent implements gateway.Posts. The state is read from the log, where the post names its channel.
+func (a allSends) Sent(ctx context.Context, key string) (delivery.Sent, bool, error) {
+	return a.sides()[0].sends.Sent(ctx, key)
+}
+
+// Await implements gateway.Posts, as Sent.
+func (a allSends) Await(ctx context.Context, key string) (delivery.Sent, error) {
+	return a.sides()[0].sends.Await(ctx, key)
+}
