@@ -128,18 +128,14 @@ func (b *bot) live() {
 // check asks Discord for the bot's identity and intents before the socket is opened: content is whether it may read
 // messages that do not mention it.
 func (b *bot) check() (content bool, err error) {
-	const contentIntent, contentIntentLimited = 1 << 18, 1 << 19
 	a, refused := b.ask(b.ctx, "request the application", "", request{method: http.MethodGet, path: "/applications/@me"})
 	if refused != nil {
 		return false, refused
 	}
-	var app struct {
-		Flags int `json:"flags"`
-	}
-	if err := json.Unmarshal(a.body, &app); err != nil {
+	if content, err = readsContent(a.body); err != nil {
 		return false, err
 	}
-	if app.Flags&(contentIntent|contentIntentLimited) == 0 {
+	if !content {
 		b.lacks(missingContent, missingContentHint)
 		return false, nil
 	}

@@ -77,6 +77,8 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 		_, err = w.own.SetWebhook(ctx, &api.SetWebhookParams{URL: f.url, SecretToken: f.secret, MaxConnections: 1, AllowedUpdates: allowedUpdates})
 	case dropWebhookForm:
 		_, err = w.own.DeleteWebhook(ctx, &api.DeleteWebhookParams{})
+	case webhookForm:
+		_, err = w.own.GetWebhookInfo(ctx)
 	case sendForm:
 		_, err = w.own.SendMessage(ctx, f.params())
 	case editForm:

@@ -120,6 +120,12 @@ func (m *messageShape) said() (string, []entityShape) {
 	return m.Caption, m.CaptionEnt
 }
 
+// webhookShape says who receives the bot's updates: URL is "" if it asks for them.
+type webhookShape struct {
+	URL       string `json:"url"`
+	LastError string `json:"last_error_message"`
+}
+
 type pressShape struct {
 	ID      string        `json:"id"`
 	From    userShape     `json:"from"`

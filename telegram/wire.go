@@ -40,6 +40,7 @@ type (
 	setWebhookForm struct{ url, secret string }
 
 	dropWebhookForm struct{}
+	webhookForm     struct{} // asks for it
 
 	sendForm struct {
 		chat     int64
@@ -91,6 +92,7 @@ func (meForm) isForm()          {}
 func (updatesForm) isForm()     {}
 func (setWebhookForm) isForm()  {}
 func (dropWebhookForm) isForm() {}
+func (webhookForm) isForm()     {}
 func (sendForm) isForm()        {}
 func (editForm) isForm()        {}
 func (typingForm) isForm()      {}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/server/rights"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
@@ -19,6 +21,7 @@ func newConfig(p *process) *cobra.Command {
 
 type configCheckFlags struct {
 	stateDir string
+	online   bool
 	asJSON   bool
 }
 
@@ -28,7 +31,8 @@ func newConfigCheck(p *process) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Check the configuration without changing it",
 		Long: `Reads openclaw.json, or FILE, as openclawd serve does, and lists every problem: its position, the setting, and how to fix it. Secrets are
-never shown. Nothing is written, and no server is needed or affected.
+never shown. Nothing is written, and no server is needed or affected. With --online the services of the configured channels are asked for what
+each bot lacks: a token, a scope, an intent, a right in a group, or its updates, which another program takes.
 
 An error keeps the server from using the configuration; it continues with the last good one. A warning does not: an unknown key, for
 instance, may belong to another program. An agent that would be left out is an error.
@@ -39,16 +43,18 @@ openclawd ignores are listed in two groups: not supported yet, and not relevant 
 Exit codes: 0 no errors; 78 errors, or FILE does not exist.`,
 		Example: `  openclawd config check                          # openclaw.json in the state directory
   openclawd config check team/openclaw.json
-  openclawd config check --state-dir ./home --json`,
+  openclawd config check --state-dir ./home --json
+  openclawd config check --online`,
 		Args: positional(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && c.stateDir != "" {
 				return &usageError{command: cmd.CommandPath(), err: errors.New("give either a FILE or a --state-dir")}
 			}
-			return p.checkConfig(c, args)
+			return p.checkConfig(cmd.Context(), c, args)
 		},
 	}
 	cmd.Flags().StringVar(&c.stateDir, "state-dir", "", "state `DIR` with the openclaw.json to check (default ~/.openclaw)")
+	cmd.Flags().BoolVar(&c.online, "online", false, "also ask Discord, Telegram and Slack which rights the bots lack")
 	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "print JSON")
 	return cmd
 }
@@ -65,12 +71,16 @@ func agentText(a config.ReportedAgent) string {
 	return a.ID + " (" + strings.Join(notes, ", ") + ")"
 }
 
-func (p *process) checkConfig(c configCheckFlags, args []string) error {
+func (p *process) checkConfig(ctx context.Context, c configCheckFlags, args []string) error {
 	path, err := p.configPath(c.stateDir, args)
 	if err != nil {
 		return err
 	}
-	report := settings.CheckFile(path, p.getenv)
+	var more []func(*config.Config) config.Findings
+	if c.online {
+		more = append(more, func(loaded *config.Config) config.Findings { return rights.Check(ctx, loaded, rights.Options{}) })
+	}
+	report := settings.CheckFile(path, p.getenv, more...)
 	if len(args) == 1 && !report.Found {
 		return &config.SettingError{Setting: "configuration", Value: path, Err: errors.New("the file does not exist"), HintText: "name an existing file"}
 	}

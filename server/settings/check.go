@@ -5,12 +5,15 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 )
 
-// CheckFile reads and checks the configuration at path as serve does.
-func CheckFile(path string, getenv func(string) string) config.Report {
+// CheckFile reads and checks the configuration at path as serve does; more are further checks.
+func CheckFile(path string, getenv func(string) string, more ...func(*config.Config) config.Findings) config.Report {
 	loaded, findings := config.Load(path, getenv)
 	findings = append(findings, catalogue.Check(loaded)...)
 	findings = append(findings, CheckModels(loaded, getenv)...)
 	findings = append(findings, CheckBots(loaded)...)
+	for _, check := range more {
+		findings = append(findings, check(loaded)...)
+	}
 	return config.ReportOn(path, loaded, findings)
 }
 

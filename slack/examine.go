@@ -1,0 +1,62 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// Examine asks Slack what the app of an account lacks: its tokens and its scopes. It opens no socket. Which events an app
+// subscribes to is not told to its tokens.
+func Examine(ctx context.Context, a config.Account, o channel.Options) []channel.Fault {
+	o = o.WithDefaults()
+	ask := func(token, method string) (answer, *channel.Error) {
+		limited, cancel := context.WithTimeout(ctx, o.TimeLimit)
+		defer cancel()
+		w := newSession(wireOptions{token: token, transport: o.Transport, timeLimit: o.TimeLimit, userAgent: o.UserAgent}, wireEvents{})
+		got, err := w.ask(limited, request{method: method})
+		return got, failed(ctx, "request the app", a.ID, "", got, err)
+	}
+	var faults []channel.Fault
+	got, refused := ask(a.Token.Reveal(), "auth.test")
+	if refused != nil {
+		faults = append(faults, faultOf(a.ID, "token", refused))
+	} else if what := missingScopes(got.header.Get("X-OAuth-Scopes")); what != "" {
+		faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: "the app lacks scopes: " + what, Hint: scopeHint(what)})
+	}
+	if a.Webhook.Path == "" {
+		faults = append(faults, socketFaults(a, ask)...)
+	}
+	return faults
+}
+
+// socketFaults asks for the address of a socket, which is not opened.
+func socketFaults(a config.Account, ask func(token, method string) (answer, *channel.Error)) []channel.Fault {
+	got, refused := ask(a.AppToken.Reveal(), "apps.connections.open")
+	if refused == nil {
+		return nil
+	}
+	var s said
+	_ = json.Unmarshal(got.body, &s)
+	if s.Error == "" {
+		return []channel.Fault{faultOf(a.ID, "appToken", refused)}
+	}
+	t := troubleOf(a.ID, &openError{s.Error})
+	f := channel.Fault{Code: channel.FaultRight, Setting: "appToken", Text: t.text, Hint: t.hint}
+	if t.class == ClassToken {
+		f.Code = channel.FaultToken
+	}
+	return []channel.Fault{f}
+}
+
+func faultOf(account, setting string, refused *channel.Error) channel.Fault {
+	t := troubleOf(account, refused)
+	if refused.Class == collaborate.ClassUnauthorized {
+		return channel.Fault{Code: channel.FaultToken, Setting: setting, Text: t.text, Hint: fmt.Sprintf(tokenHint, account)}
+	}
+	return channel.Fault{Code: channel.FaultUnreachable, Text: t.text, Hint: t.hint}
+}
