@@ -116,15 +116,51 @@ test('T-WHY shows threads, what was observed and what was posted', async ({ page
 
 test('T-WHY takes a link or an id, and refuses what is neither', async ({ page }) => {
   await visit(page, play.url('why'));
-  const field = page.getByLabel('Discord 링크나 메시지 id');
+  const field = page.getByLabel('메시지의 링크나 id');
   await field.fill('어제 그 메시지');
   await field.press('Enter');
-  await expect(page.getByRole('alert')).toContainText('17~20자리');
+  await expect(page.getByRole('alert')).toContainText('링크나 id가 아닙니다');
   await field.fill(play.messageId);
   await field.press('Enter');
   await expect(page).toHaveURL(new RegExp(`/why/${play.messageId}$`));
   await visit(page, play.url(`go/${encodeURIComponent(play.link)}`));
   await expect(page).toHaveURL(new RegExp(`/why/${play.messageId}$`));
+});
+
+test('T-WHY names the channel, narrows to one, and leads into it', async ({ page }) => {
+  await visit(page, play.url('why'));
+  await expect(page.locator('main .channel').first()).toHaveText('Discord');
+  await page.getByLabel('채널', { exact: true }).selectOption('slack');
+  await expect(page).toHaveURL(/channel=slack/);
+  await expect(page.locator('main a[data-row]')).toHaveCount(0);
+  await page.getByLabel('채널', { exact: true }).selectOption('discord');
+  await expect(page.locator('main a[data-row]').first()).toBeVisible();
+  await visit(page, play.url(`why/${play.messageId}`));
+  await expect(page.getByRole('link', { name: 'Discord에서 보기' })).toHaveAttribute('href', play.link);
+});
+
+test('T-WHY takes links of Telegram and Slack', async ({ page, faults }) => {
+  faults.allow(/Failed to load resource/);
+  await visit(page, play.url('why'));
+  const field = page.getByLabel('메시지의 링크나 id');
+  await field.fill('https://t.me/c/1234567890/7/55');
+  await field.press('Enter');
+  await expect(page).toHaveURL(/\/why\/telegram(:|%3A)-1001234567890(:|%3A)55$/);
+  await field.fill('https://lab.slack.com/archives/C0AB/p1700000000000100');
+  await field.press('Enter');
+  await expect(page).toHaveURL(/\/why\/slack(:|%3A)c0ab(:|%3A)1700000000.000100$/);
+  await expect(page.locator('main')).toContainText('이 메시지에 대한 판정이 없습니다.');
+});
+
+test('T-WHY settings list the bots of each channel', async ({ page }) => {
+  await visit(page, play.url('settings'));
+  const bots = page.locator('main [data-account]');
+  await expect(bots.first()).toBeVisible();
+  await expect(page.locator('main')).toContainText('Telegram');
+  await expect(page.getByRole('link', { name: '이 채널의 메시지와 판정' })).toHaveAttribute(
+    'href',
+    /why\?channel=discord$/,
+  );
 });
 
 test('T-WHY tells of a message that no bot has seen', async ({ page, faults }) => {
@@ -133,10 +169,10 @@ test('T-WHY tells of a message that no bot has seen', async ({ page, faults }) =
   await expect(page.locator('main')).toContainText('이 메시지에 대한 판정이 없습니다.');
 });
 
-test('T-WHY says that there is no Discord', async ({ page, hub }) => {
+test('T-WHY says that there is no channel', async ({ page, hub }) => {
   for (const tab of ['', '?tab=threads', '?tab=observed', '?tab=posts']) {
     await visit(page, hub.url(`why${tab}`));
-    await expect(page.locator('main')).toContainText('Discord가 연결되어 있지 않습니다.');
+    await expect(page.locator('main')).toContainText('연결된 채널이 없습니다.');
   }
 });
 

@@ -152,10 +152,13 @@ export const w = words({
   groupActions: { ko: '할 일', en: 'Actions' },
   groupViews: { ko: '저장한 보기', en: 'Saved views' },
   groupQuestions: { ko: 'SQL 질문', en: 'SQL questions' },
-  whyMessage: { ko: (id: string) => `Discord 메시지 ${id}: 왜?`, en: (id: string) => `Discord message ${id}: why?` },
+  whyMessage: {
+    ko: (channel: string, id: string) => `${channel} 메시지 ${id}: 왜?`,
+    en: (channel: string, id: string) => `${channel} message ${id}: why?`,
+  },
   keyFlow: { ko: '흐름: 열기 · 표 · 확대, 축소, 전체', en: 'Flow: open · table · zoom in, out, all' },
   openId: { ko: (id: string) => `${id} 찾아가기`, en: (id: string) => `Go to ${id}` },
   searchFor: { ko: (q: string) => `“${q}” 검색`, en: (q: string) => `Search for “${q}”` },
   nothingFound: { ko: '찾은 것이 없습니다.', en: 'Nothing found.' },
-  paletteHint: { ko: '이름, 작업, 낱말, id, Discord 링크', en: 'Name, task, words, id, Discord link' },
+  paletteHint: { ko: '이름, 작업, 낱말, id, 메시지 링크', en: 'Name, task, words, id, link to a message' },
 });

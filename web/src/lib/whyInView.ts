@@ -1,5 +1,5 @@
 /**
- * The page that says why agents answered in Discord or did not: of the message that the row with the focus is about, else of the first one that
+ * The page that says why agents answered in a channel or did not: of the message that the row with the focus is about, else of the first one that
  * the page names, else of all messages. What is about a message carries its id as `data-message`.
  */
 export function whyInView(): string[] {

@@ -98,7 +98,7 @@ export interface paths {
         };
         /**
          * Who and what is stuck
-         * @description Lists problems, by kind in the order of ProblemKind, then newest first. total and counts are exact, regardless of limit, offset and kind. The list begins after the first offset problems and ends at limit; kind narrows it. Conversations count as long as their work session is not archived. Warnings whose single cases are problems of another kind are left out: work_dead, discord_undelivered (dead) and discord_bot_offline (bot_down). With as_of the program's own state is unknown, and so are the actions.
+         * @description Lists problems, by kind in the order of ProblemKind, then newest first. total and counts are exact, regardless of limit, offset and kind. The list begins after the first offset problems and ends at limit; kind narrows it. Conversations count as long as their work session is not archived. Warnings whose single cases are problems of another kind are left out: work_dead, the undelivered posts (dead) and the bots that are offline (bot_down). With as_of the program's own state is unknown, and so are the actions.
          */
         get: operations["listProblems"];
         put?: never;
@@ -1276,7 +1276,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Discord messages with their routing decisions, newest first */
+        /** Messages in channels with their routing decisions, newest first */
         get: operations["listRouting"];
         put?: never;
         post?: never;
@@ -1316,7 +1316,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Threads with their participants, most recently active first */
+        /** Threads in Discord with their participants, most recently active first */
         get: operations["listThreads"];
         put?: never;
         post?: never;
@@ -1380,6 +1380,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All channels with the state of their bots and what is open in them, Discord first */
+        get: operations["listChannels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/channels/{channel}/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Threads of a channel with their participants, most recently active first */
+        get: operations["listThreadsInChannel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/channels/{channel}/observed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Observed messages in a channel, newest first
+         * @description With the next message that an agent handles in a place, it is told what it has observed there. The number of records kept for each agent and place is limited.
+         */
+        get: operations["listObservedInChannel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/channels/{channel}/posts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Posts in a channel, newest first */
+        get: operations["listPostsInChannel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/channels/{channel}/bots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Current state of the bots in a channel */
+        get: operations["listBotsInChannel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/collaborations": {
         parameters: {
             query?: never;
@@ -1387,7 +1475,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Requests between agents in Discord with their outcomes, newest first */
+        /** Requests between agents in channels with their outcomes, newest first */
         get: operations["listCollaborations"];
         put?: never;
         post?: never;
@@ -2001,27 +2089,72 @@ export interface components {
             importing?: components["schemas"]["Importing"];
             taskFiles?: components["schemas"]["TaskFiles"];
             discord?: components["schemas"]["BotsHealth"];
+            /** @description State of the bots by channel; channels without accounts are absent, and all where no bots run */
+            channels?: {
+                [key: string]: components["schemas"]["BotsHealth"];
+            };
             projections: components["schemas"]["Projection"][];
         };
         /** @enum {string} */
+        ChannelName: "discord" | "telegram" | "slack";
+        /** @description Summary of a channel for operators */
+        ChannelState: {
+            /** @description Number of unanswered requests between agents */
+            openCollaborations: number;
+            /** @description Number of unanswered requests that were escalated to a person */
+            escalated: number;
+            /** @description Number of suspended threads and channels */
+            suspended: number;
+            /** @description Number of failed posts and posts with unconfirmed delivery */
+            undelivered: number;
+            /** @description Number of enabled bots */
+            bots: number;
+            /** @description Number of connected bots */
+            botsReady: number;
+        };
+        Channels: {
+            channels: {
+                channel: components["schemas"]["ChannelName"];
+                /** @description The channel's own spelling */
+                title: string;
+                /** @description Number of unanswered requests between agents */
+                openCollaborations: number;
+                /** @description Number of unanswered requests that were escalated to a person */
+                escalated: number;
+                /** @description Number of suspended threads and channels */
+                suspended: number;
+                /** @description Number of failed posts and posts with unconfirmed delivery */
+                undelivered: number;
+                /** @description Number of enabled bots */
+                bots: number;
+                /** @description Number of connected bots */
+                botsReady: number;
+                accounts: components["schemas"]["AccountState"][];
+            }[];
+            /** @description Reason why there are no accounts */
+            note?: string;
+            asOfSeq: components["schemas"]["AsOfSeq"];
+        };
+        /** @enum {string} */
         BotState: "off" | "connecting" | "ready" | "resuming" | "failed";
-        /** @description Summary of the Discord bots; absent if no bots run. See GET /api/discord/bots for details */
+        /** @description Summary of the bots in a channel. See GET /api/channels/{channel}/bots for details */
         BotsHealth: {
             /** @description Number of enabled bots */
             bots: number;
             /** @description Number of connected bots */
             botsReady: number;
-            accounts: {
-                accountId: string;
-                /** @description Agent the bot belongs to; absent if none */
-                agentId?: string;
-                state: components["schemas"]["BotState"];
-                /**
-                 * Format: int64
-                 * @description Time at which the bot entered this state, in ms since 1970
-                 */
-                since: number;
-            }[];
+            accounts: components["schemas"]["AccountState"][];
+        };
+        AccountState: {
+            accountId: string;
+            /** @description Agent the bot belongs to; absent if none */
+            agentId?: string;
+            state: components["schemas"]["BotState"];
+            /**
+             * Format: int64
+             * @description Time at which the bot entered this state, in ms since 1970
+             */
+            since: number;
         };
         /** @description State of the task files; absent or null if another gateway writes them */
         TaskFiles: {
@@ -2092,7 +2225,7 @@ export interface components {
             hint: string;
         };
         /**
-         * @description not_ready: an error of /readyz. dead: queued work that was given up. blocked, no_reply: a conversation that was not delivered or failed, or was not answered. task_blocked: an open task that waits for help. escalated: a request in Discord or a task that was passed on to people. backoff: an agent whose last prompts failed. stuck_run: a run that takes too long, or does not start although its lane has room. overdue: an answer that should have arrived. suspended: a place in Discord where bots trigger no agents, because of a loop. bot_down: a bot that is not connected. warning: a warning of /readyz.
+         * @description not_ready: an error of /readyz. dead: queued work that was given up. blocked, no_reply: a conversation that was not delivered or failed, or was not answered. task_blocked: an open task that waits for help. escalated: a request in a channel or a task that was passed on to people. backoff: an agent whose last prompts failed. stuck_run: a run that takes too long, or does not start although its lane has room. overdue: an answer that should have arrived. suspended: a place where bots trigger no agents, because of a loop. bot_down: a bot that is not connected. warning: a warning of /readyz.
          * @enum {string}
          */
         ProblemKind: "not_ready" | "dead" | "blocked" | "no_reply" | "task_blocked" | "escalated" | "backoff" | "stuck_run" | "overdue" | "suspended" | "bot_down" | "warning";
@@ -2186,12 +2319,13 @@ export interface components {
                 seq?: number;
                 effectId?: string;
                 collabId?: string;
-                /** @description Message in Discord */
+                /** @description Message in a channel */
                 messageId?: string;
-                /** @description Thread or channel in Discord */
+                /** @description Thread or place in a channel */
                 placeId?: string;
                 /** @description Bot's account */
                 accountId?: string;
+                channel?: components["schemas"]["ChannelName"];
                 runId?: string;
                 jobId?: string;
             };
@@ -2212,7 +2346,7 @@ export interface components {
             asOfSeq: number;
         };
         /** @enum {string} */
-        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue";
+        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "channel_bot_offline" | "channel_bot_limited" | "channel_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue";
         Readiness: {
             /** @enum {string} */
             status: "ok" | "degraded" | "unready";
@@ -2693,6 +2827,7 @@ export interface components {
         RoutingReason: "mentioned" | "participant" | "binding" | "default_agent" | "other_mentioned" | "not_participant" | "mention_only" | "not_owner" | "nobody_owns" | "mention_required" | "sibling_message" | "system_text" | "thread_suspended" | "pair_limited" | "hop_limit" | "a2a_not_allowed" | "author_missing" | "channels_disabled" | "guild_not_allowed" | "channel_not_allowed" | "dm_disabled" | "dm_not_allowed" | "dm_not_paired" | "sink_thread" | "sink_post" | "discord_notice" | "interaction" | "continuation" | "empty" | "foreign_bot" | "author_not_allowed" | "own_message" | "no_bot" | "internal_error" | "bot_rate" | "bot_turns" | "collaborate" | "posted";
         /** @description A Discord message with a routing decision */
         RoutedMessage: {
+            channel: components["schemas"]["ChannelName"];
             messageId: string;
             /** @description Id of the server; absent for direct messages */
             guildId?: string;
@@ -2708,8 +2843,8 @@ export interface components {
             text: string;
             /** @description true if openclawd itself posted the message */
             system?: boolean;
-            /** @description URL of the message in Discord */
-            link: string;
+            /** @description URL of the message in its channel; absent if there is none */
+            link?: string;
             /**
              * Format: int64
              * @description Time of sending, in ms since 1970
@@ -2769,7 +2904,8 @@ export interface components {
             replies: {
                 messageId: string;
                 purpose: components["schemas"]["PostPurpose"];
-                link: string;
+                /** @description URL in its channel; absent if there is none */
+                link?: string;
                 /**
                  * Format: int64
                  * @description Time of posting, in ms since 1970
@@ -2829,6 +2965,7 @@ export interface components {
         };
         Routings: {
             messages: {
+                channel: components["schemas"]["ChannelName"];
                 messageId: string;
                 /** @description Id of the server; absent for direct messages */
                 guildId?: string;
@@ -2844,8 +2981,8 @@ export interface components {
                 text: string;
                 /** @description true if openclawd itself posted the message */
                 system?: boolean;
-                /** @description URL of the message in Discord */
-                link: string;
+                /** @description URL of the message in its channel; absent if there is none */
+                link?: string;
                 /**
                  * Format: int64
                  * @description Time of sending, in ms since 1970
@@ -2863,6 +3000,7 @@ export interface components {
         };
         DiscordThreads: {
             threads: {
+                channel: components["schemas"]["ChannelName"];
                 id: string;
                 /** @enum {string} */
                 kind: "thread" | "channel" | "direct";
@@ -2907,7 +3045,8 @@ export interface components {
                      */
                     lastAt: number;
                 }[];
-                link: string;
+                /** @description URL in its channel; absent if there is none */
+                link?: string;
             }[];
             count: number;
             /** @description Cursor of the next page, with less recently active threads */
@@ -2946,6 +3085,7 @@ export interface components {
         /** @enum {string} */
         PostPurpose: "reply" | "announce" | "request" | "reminder" | "escalate" | "report" | "approval" | "notice" | "send";
         DiscordPost: {
+            channel: components["schemas"]["ChannelName"];
             messageId: string;
             /** @description Id of the channel or thread */
             placeId: string;
@@ -2979,12 +3119,17 @@ export interface components {
         };
         DiscordBots: {
             bots: {
+                channel: components["schemas"]["ChannelName"];
                 accountId: string;
                 /** @description Agent the bot belongs to; absent if none */
                 agentId?: string;
-                /** @description Discord id of the bot's user; absent if not yet known */
+                /** @description Id of the bot's user in the channel; absent if not yet known */
                 userId?: string;
                 userName?: string;
+                /** @description Id of the workspace, in Slack; absent if not yet known */
+                guildId?: string;
+                /** @description URL of the workspace, in Slack; absent if not yet known */
+                site?: string;
                 state: components["schemas"]["BotState"];
                 /**
                  * Format: int64
@@ -3002,7 +3147,7 @@ export interface components {
                  * @description Time of the next connection attempt, in ms since 1970; only in state failed
                  */
                 nextTry?: number;
-                /** @description Permissions and intents that a connected bot lacks */
+                /** @description Permissions, intents or scopes that a connected bot lacks */
                 missing?: string;
                 missingHint?: string;
                 /** @description Number of connections since the start */
@@ -3106,12 +3251,14 @@ export interface components {
                 runId?: string;
                 /** Format: int64 */
                 seq?: number;
-                /** @description URL of the request in Discord */
+                channel?: components["schemas"]["ChannelName"];
+                /** @description URL of the request in its channel; absent if there is none */
                 link?: string;
             };
         };
         /** @description A request between agents in Discord. Times are in ms since 1970, null if it has not happened. */
         Collaboration: {
+            channel: components["schemas"]["ChannelName"];
             collabId: string;
             fromAgent: string;
             toAgent: string;
@@ -3158,7 +3305,7 @@ export interface components {
             respondedAt: number | null;
             /** @description Id of the answering message */
             answerId?: string;
-            /** @description URL of the request or its thread in Discord */
+            /** @description URL of the request or its thread; absent if there is none */
             link?: string;
             derivedFromSeq: components["schemas"]["DerivedFromSeq"];
         };
@@ -3520,20 +3667,10 @@ export interface components {
                 runs: components["schemas"]["RunCounts"];
                 jobs: components["schemas"]["FlowCounts"];
             };
-            /** @description Summary of Discord for operators */
-            discord: {
-                /** @description Number of unanswered requests between agents */
-                openCollaborations: number;
-                /** @description Number of unanswered requests that were escalated to a person */
-                escalated: number;
-                /** @description Number of suspended threads and channels */
-                suspended: number;
-                /** @description Number of failed posts and posts with unconfirmed delivery */
-                undelivered: number;
-                /** @description Number of enabled bots */
-                bots: number;
-                /** @description Number of connected bots */
-                botsReady: number;
+            discord: components["schemas"]["ChannelState"];
+            /** @description State of every channel, by name */
+            channels: {
+                [key: string]: components["schemas"]["ChannelState"];
             };
             importing?: components["schemas"]["Importing"];
             reasons: components["schemas"]["Reason"][];
@@ -3814,6 +3951,11 @@ export interface components {
             discord: {
                 state: components["schemas"]["BotState"];
             } | null;
+            /** @description The channels in which the agent has a bot, each with its state, of several bots the first that is not connected; empty with as_of */
+            channels: {
+                channel: components["schemas"]["ChannelName"];
+                state: components["schemas"]["BotState"];
+            }[];
             /** @description Tokens of the agent's runs that ended on that day */
             tokens: {
                 /** Format: int64 */
@@ -4644,6 +4786,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description Name of a channel, or all */
+        channelInPath: "discord" | "telegram" | "slack" | "all";
         /** @description Roles, repeated or comma-separated */
         role: components["schemas"]["Role"][];
         /** @description Roles of the listed events, repeated or comma-separated */
@@ -7575,6 +7719,8 @@ export interface operations {
     listRouting: {
         parameters: {
             query?: {
+                /** @description Only this channel */
+                channel?: components["schemas"]["ChannelName"];
                 /** @description Id of an agent; returns only messages with a decision for this agent */
                 agent?: string;
                 /** @description Id of the channel or thread */
@@ -7813,9 +7959,213 @@ export interface operations {
             500: components["responses"]["Problem"];
         };
     };
+    listChannels: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channels, also those without accounts */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channels"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+        };
+    };
+    listThreadsInChannel: {
+        parameters: {
+            query?: {
+                /** @description Id of a thread, channel or direct message */
+                id?: string;
+                /** @description Id of a current or former participant */
+                agent?: string;
+                /** @description all lists channels and direct messages too */
+                kind?: "thread" | "all";
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the previous answer to the same query, to get the next page */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of a channel, or all */
+                channel: components["parameters"]["channelInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of threads */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscordThreads"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listObservedInChannel: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent */
+                agent?: string;
+                /** @description Id of the channel or thread */
+                place?: string;
+                /** @description Earliest time; default is 24 hours ago */
+                since?: string;
+                limit?: components["parameters"]["limit"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of a channel, or all */
+                channel: components["parameters"]["channelInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Records of observed messages */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscordObserved"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listPostsInChannel: {
+        parameters: {
+            query?: {
+                /** @description Id of the message */
+                messageId?: string;
+                /** @description Id of the channel or thread */
+                place?: string;
+                /** @description Id of the agent for which it was posted */
+                agent?: string;
+                /** @description Purpose of the post */
+                purpose?: components["schemas"]["PostPurpose"];
+                /** @description Id of the post in the work queue */
+                effectId?: string;
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the previous answer to the same query, to get the next page */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of a channel, or all */
+                channel: components["parameters"]["channelInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of posts */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscordPosts"];
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listBotsInChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of a channel, or all */
+                channel: components["parameters"]["channelInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All configured bots; if there are none, the reason */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscordBots"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
     listCollaborations: {
         parameters: {
             query?: {
+                /** @description Only this channel */
+                channel?: components["schemas"]["ChannelName"];
                 /** @description Id of the requesting agent */
                 from?: string;
                 /** @description Id of the requested agent */

@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client';
 import type { Tone } from '../ui/Badge.svelte';
 import { agents } from '../agents.svelte';
+import { channelNames } from './channels';
 import { t, words, type Word, dictionary } from './index.svelte';
 import { withParticle } from './particles';
 
@@ -22,7 +23,7 @@ export const restingReasons: Partial<Record<Schemas['ContinuationReason'], Word>
 export const runCauses: Record<string, Word> = dictionary({
   continuation: { ko: '이어가기', en: 'continuation' },
   a2a: { ko: '다른 에이전트', en: 'another agent' },
-  discord: { ko: 'Discord', en: 'Discord' },
+  ...channelNames,
   chat: { ko: '채팅', en: 'chat' },
   agent: { ko: '명령줄', en: 'command line' },
   http: { ko: 'HTTP', en: 'HTTP' },
@@ -43,6 +44,8 @@ export const workKinds: Record<string, Word> = dictionary({
   run: { ko: '실행', en: 'run' },
   job: { ko: '전달', en: 'delivery' },
   discord: { ko: 'Discord 게시', en: 'Discord post' },
+  telegram: { ko: 'Telegram 게시', en: 'Telegram post' },
+  slack: { ko: 'Slack 게시', en: 'Slack post' },
   webhook: { ko: '웹훅', en: 'webhook' },
   collab_tracker: { ko: '협업 요청 살피기', en: 'watch of a request' },
   milestone: { ko: '마일스톤 맞추기', en: 'milestone update' },

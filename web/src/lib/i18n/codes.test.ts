@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import list from './codes.json';
 import * as codes from './codes';
 import { policyRules } from './agents';
+import { channelNames } from './channels';
 import { healthReasons } from './health';
 import { healthSteps } from './healthSteps';
 import { problemKinds, problemNotes, problemSentence, type Stuck } from './problems';
@@ -18,6 +19,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   AgentStatus: codes.agentStatuses,
   BotState: codes.botStates,
   Category: codes.categories,
+  ChannelName: channelNames,
   ConfigCode: configCodes,
   CollaborationDelivery: codes.deliveries,
   CollaborationStatus: codes.collaborationStatuses,

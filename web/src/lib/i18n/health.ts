@@ -36,6 +36,15 @@ export const healthReasons: Record<Schemas['HealthCode'], Word> = dictionary({
   discord_bot_offline: { ko: 'Discord 봇이 끊겼습니다.', en: 'A Discord bot is offline.' },
   discord_bot_limited: { ko: 'Discord가 봇을 제한하고 있습니다.', en: 'Discord limits a bot.' },
   discord_undelivered: { ko: 'Discord에 보내지 못한 글이 있습니다.', en: 'Some posts to Discord were not delivered.' },
+  channel_bot_offline: { ko: 'Telegram이나 Slack의 봇이 끊겼습니다.', en: 'A bot in Telegram or Slack is offline.' },
+  channel_bot_limited: {
+    ko: 'Telegram이나 Slack의 봇에 권한이 모자랍니다.',
+    en: 'A bot in Telegram or Slack lacks a right.',
+  },
+  channel_undelivered: {
+    ko: 'Telegram이나 Slack에 보내지 못한 글이 있습니다.',
+    en: 'Some posts to Telegram or Slack were not delivered.',
+  },
   redaction_failing: { ko: '지우는 일이 나아가지 않습니다.', en: 'A redaction makes no progress.' },
   chain_broken: { ko: '로그의 사슬이 끊어졌습니다.', en: 'The chain of the log is broken.' },
   chain_overdue: { ko: '로그의 사슬 검사가 늦어지고 있습니다.', en: 'The check of the chain is overdue.' },

@@ -105,6 +105,18 @@ export const healthSteps: Record<Schemas['HealthCode'], Word> = dictionary({
     ko: '글이 이미 있는지 보고, 없으면 다시 보내고 아니면 버리세요.',
     en: 'See whether the post is there; if not, send it again, else discard it.',
   },
+  channel_bot_offline: {
+    ko: '봇의 토큰과 네트워크를 확인하세요. 다시 연결하는 중입니다.',
+    en: 'Check the token of the bot and the network. It keeps trying to connect.',
+  },
+  channel_bot_limited: {
+    ko: 'openclawd config check --online이 모자란 권한과 고치는 방법을 보여 줍니다.',
+    en: 'openclawd config check --online shows which right is missing and how to give it.',
+  },
+  channel_undelivered: {
+    ko: '글이 이미 있는지 보고, 없으면 다시 보내고 아니면 버리세요.',
+    en: 'See whether the post is there; if not, send it again, else discard it.',
+  },
   redaction_failing: {
     ko: '다시 시도합니다. 계속되면 서버의 로그를 보세요.',
     en: "It is tried again; if it goes on, look at the server's log.",

@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client';
 import { agents } from '../agents.svelte';
+import { channelNames } from './channels';
 import { reasonSentence } from './codes';
 import { clockTime, list } from './format';
 import { workKinds } from './agents';
@@ -53,7 +54,10 @@ const w = words({
     ko: '봇끼리 되풀이되어 이 대화방을 멈췄습니다.',
     en: 'Bots repeated each other, so this place was suspended.',
   },
-  botDown: { ko: '봇이 Discord에 연결되어 있지 않습니다.', en: 'The bot is not connected to Discord.' },
+  botDown: {
+    ko: (channel: string) => `봇이 ${channel}에 연결되어 있지 않습니다.`,
+    en: (channel: string) => `The bot is not connected to ${channel}.`,
+  },
   givenUp: { ko: (what: string) => `포기한 일: ${what}.`, en: (what: string) => `Given up: ${what}.` },
   attempts: {
     ko: (n: number) => `${n}번 시도했습니다.`,
@@ -120,7 +124,7 @@ const advice: Record<string, Word> = dictionary({
 });
 
 /** Why, in a sentence made of the code and the fields. */
-export function problemSentence({ kind, code, reason }: Stuck): string {
+export function problemSentence({ kind, code, reason, refs }: Stuck): string {
   switch (kind) {
     case 'not_ready':
     case 'warning': {
@@ -130,7 +134,7 @@ export function problemSentence({ kind, code, reason }: Stuck): string {
     case 'suspended':
       return t(w.suspended);
     case 'bot_down':
-      return t(w.botDown);
+      return t(w.botDown, t(channelNames[refs?.channel ?? 'discord']));
     case 'task_blocked':
       return reason ?? '';
     default: {

@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client';
 import { dictionary, type Word } from './index.svelte';
 
-/** Why an agent handles a message of Discord, observes it or drops it. "이 에이전트" is the one that the reason stands beside. */
+/** Why an agent handles a message, observes it or drops it. "이 에이전트" is the one that the reason stands beside. */
 export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary({
   mentioned: { ko: '메시지가 이 에이전트를 부릅니다.', en: 'The message mentions it.' },
   participant: { ko: '이 스레드에 참여하고 있습니다.', en: 'It takes part in the thread.' },
@@ -55,12 +55,12 @@ export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary
     ko: '쓴 에이전트는 정책상 이 에이전트를 부를 수 없습니다.',
     en: 'The policy does not let its author call this agent (tools.agentToAgent).',
   },
-  author_missing: { ko: 'Discord가 쓴 이를 알려 주지 않았습니다.', en: 'Discord gave no author.' },
+  author_missing: { ko: '서비스가 쓴 이를 알려 주지 않았습니다.', en: 'The service gave no author.' },
   channels_disabled: {
     ko: '채널 메시지를 받지 않는 설정입니다.',
     en: 'Messages in channels are turned off (groupPolicy).',
   },
-  guild_not_allowed: { ko: '허용하지 않은 서버입니다.', en: 'The Discord server is not allowed.' },
+  guild_not_allowed: { ko: '허용하지 않은 서버나 그룹입니다.', en: 'The server, group or workspace is not allowed.' },
   channel_not_allowed: { ko: '허용하지 않은 채널입니다.', en: 'The channel is not allowed.' },
   dm_disabled: { ko: '개인 메시지를 받지 않는 설정입니다.', en: 'Direct messages are turned off (dmPolicy).' },
   dm_not_allowed: {
@@ -73,7 +73,7 @@ export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary
   },
   sink_thread: { ko: '보고만 올리는 스레드입니다.', en: 'The thread is for reports only.' },
   sink_post: { ko: '보고만 하는 봇이나 웹훅이 쓴 글입니다.', en: 'A bot or webhook that only reports wrote it.' },
-  discord_notice: { ko: 'Discord의 알림 메시지입니다.', en: 'It is a system message of Discord.' },
+  discord_notice: { ko: '서비스의 알림 메시지입니다.', en: 'It is a system message of the service.' },
   interaction: {
     ko: '명령이거나 양식에 쓴 답입니다. 그대로 처리했고 에이전트에게는 전하지 않았습니다.',
     en: 'It is a command or the answer to a form, which was carried out.',
@@ -106,7 +106,7 @@ export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary
   posted: { ko: '글을 올려서 참여했습니다.', en: 'It joined by posting here.' },
 });
 
-/** What went wrong with a message of Discord. */
+/** What went wrong with a message. */
 export const routingWarnings: Record<Schemas['RoutingWarning'], Word> = dictionary({
   mentioned_absent: {
     ko: '불린 에이전트의 봇이 이 메시지를 보지 못합니다.',

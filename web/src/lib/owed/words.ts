@@ -8,7 +8,7 @@ export type Owed = Schemas['OwedItem'];
 export const owedKinds: Record<Schemas['OwedKind'], Word> = dictionary({
   flow: { ko: '전달', en: 'delivery' },
   handoff: { ko: '인계', en: 'handoff' },
-  request: { ko: 'Discord', en: 'Discord' },
+  request: { ko: '협업 요청', en: 'request' },
 });
 
 /** How the answer stands. */

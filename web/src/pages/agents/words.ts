@@ -50,7 +50,7 @@ export const w = words({
   kindMain: { ko: '주 에이전트', en: 'main agent' },
   kindUtility: { ko: '보조 에이전트', en: 'utility agent' },
   kindUnknown: { ko: '종류 모름', en: 'unknown kind' },
-  bot: { ko: 'Discord 봇', en: 'Discord bot' },
+  bot: { ko: '채널의 봇', en: 'Bots' },
   noBot: { ko: '없음', en: 'none' },
   botPast: { ko: '과거의 봇 상태는 알 수 없습니다.', en: 'The state of bots in the past is not known.' },
   problems: { ko: '문제', en: 'Problems' },

@@ -180,6 +180,7 @@ export const w = words({
   classified: { ko: '분류', en: 'Classified' },
   intent: { ko: '의도', en: 'Intent' },
   origin: { ko: '보낸 곳', en: 'Origin' },
+  inChannel: { ko: '누가 왜 답했는지', en: 'who answered, and why' },
   run: { ko: '실행', en: 'Run' },
   raw: { ko: '원본 JSON', en: 'Raw JSON' },
 });
@@ -206,6 +207,8 @@ export const intents = codes({
 /** Where a message came from, if not from the tool of an agent. */
 export const origins = codes({
   discord: { ko: 'Discord에서', en: 'from Discord' },
+  telegram: { ko: 'Telegram에서', en: 'from Telegram' },
+  slack: { ko: 'Slack에서', en: 'from Slack' },
   http: { ko: 'API로', en: 'over the API' },
   cli: { ko: '명령줄에서', en: 'from the command line' },
   unblock: { ko: '막힘 해제', en: 'unblocking' },

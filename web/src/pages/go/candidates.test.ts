@@ -21,6 +21,23 @@ describe('candidates', () => {
     expect(first(`https://discord.com/channels/111/222/${id}`)).toEqual({ kind: 'message', id });
     expect(first(`https://ptb.discord.com/channels/@me/222/${id}`)).toEqual({ kind: 'message', id });
   });
+  it.each([
+    ['https://t.me/c/1234567890/55', 'telegram:-1001234567890:55'],
+    ['https://t.me/c/1234567890/7/55', 'telegram:-1001234567890:55'],
+    ['https://lab.slack.com/archives/C0AB/p1700000000000100', 'slack:c0ab:1700000000.000100'],
+    [
+      'https://lab.slack.com/archives/C0AB/p1700000000000100?thread_ts=1.000001&cid=C0AB',
+      'slack:c0ab:1700000000.000100',
+    ],
+    ['telegram:-1001234567890:55', 'telegram:-1001234567890:55'],
+    ['slack:c0ab:1700000000.000100', 'slack:c0ab:1700000000.000100'],
+  ])('takes the message out of %s', (text, id) => {
+    expect(first(text)).toEqual({ kind: 'message', id });
+  });
+  it.each(['https://lab.slack.com/archives/C0AB', 'https://discord.com/channels/111/222', 'https://example.com/c/1/2'])(
+    'knows no message in %s',
+    (text) => expect(kinds(text)).not.toContain('message'),
+  );
   it('tries a UUID as what a trace starts with first', () => {
     expect(first('948d3329-6c87-409e-aa7f-770d9106fd28')!.kind).toBe('trace');
     expect(first('conv:948d3329-6c87-409e-aa7f-770d9106fd28')).toEqual({

@@ -8,7 +8,7 @@ export interface Candidate {
 
 /**
  * What a text may mean, the most likely first. An id of a known form is tried as that only, and then as what else may have it; a link to a
- * message of Discord is its id.
+ * message in a channel is its id.
  */
 export function candidates(text: string): Candidate[] {
   const id = text.trim();
@@ -23,8 +23,10 @@ export function candidates(text: string): Candidate[] {
       return of('session');
     case 'seq':
       return [{ kind: 'event', id: String(known.seq) }];
-    case 'discord':
+    case 'message':
       return of('message', 'collaboration');
+    case 'place':
+      return of('collaboration');
     case 'uuid':
       return of('trace', 'work', 'task', 'collaboration');
   }

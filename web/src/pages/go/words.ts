@@ -14,10 +14,10 @@ export const w = words({
   work: { ko: '대기 작업', en: 'queued work' },
   agent: { ko: '에이전트', en: 'agent' },
   collaboration: { ko: '협업 요청', en: 'request' },
-  message: { ko: 'Discord 메시지', en: 'Discord message' },
+  message: { ko: '채널의 메시지', en: 'message in a channel' },
   search: { ko: '검색에서 찾기', en: 'Search for it' },
   hint: {
-    ko: '작업(task_…), 작업 세션(ws_…), 대화와 실행의 id, seq 번호, 대기 작업, Discord 메시지의 id와 링크를 찾아갑니다.',
-    en: 'Tasks (task_…), work sessions (ws_…), ids of conversations and runs, seq numbers, queued work, ids of Discord messages and links to them are found.',
+    ko: '작업(task_…), 작업 세션(ws_…), 대화와 실행의 id, seq 번호, 대기 작업, Discord, Telegram, Slack 메시지의 id와 링크를 찾아갑니다.',
+    en: 'Tasks (task_…), work sessions (ws_…), ids of conversations and runs, seq numbers, queued work, ids of messages in Discord, Telegram and Slack and links to them are found.',
   },
 });

@@ -68,7 +68,7 @@ export const w = words({
   refused: { ko: (n: string) => `거절 ${n}`, en: (n: string) => `${n} refused` },
   live: { ko: '실시간 접속 (/ws)', en: 'Live clients (/ws)' },
   slow: { ko: (n: string) => `느려서 끊음 ${n}`, en: (n: string) => `${n} closed as too slow` },
-  discord: { ko: 'Discord 봇', en: 'Discord bots' },
+  botsIn: { ko: (channel: string) => `${channel} 봇`, en: (channel: string) => `${channel} bots` },
   noBots: { ko: '봇 없음', en: 'no bots' },
   ready: {
     ko: (ready: number, all: number) => `${all}개 중 ${ready}개 연결됨`,

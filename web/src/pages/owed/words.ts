@@ -30,7 +30,7 @@ export const w = words({
   conversation: { ko: '대화', en: 'Conversation' },
   flow: { ko: '흐름', en: 'Flow' },
   task: { ko: '작업', en: 'Task' },
-  discord: { ko: 'Discord에서 열기', en: 'Open in Discord' },
+  openIn: { ko: (channel: string) => `${channel}에서 열기`, en: (channel: string) => `Open in ${channel}` },
   cancel: { ko: '전달 멈추기', en: 'Stop delivery' },
   cancelText: {
     ko: '이 전달과, 이 전달이 시작한 하위 에이전트와 실행이 함께 끝납니다. 되돌릴 수 없습니다.',

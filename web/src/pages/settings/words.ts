@@ -47,6 +47,11 @@ export const w = words({
   showAll: { ko: '모두 다시 보기', en: 'Show all again' },
   none: { ko: '없음', en: 'None' },
 
+  channels: { ko: '채널', en: 'Channels' },
+  noBots: { ko: '봇이 없습니다.', en: 'No bots.' },
+  channelMessages: { ko: '이 채널의 메시지와 판정', en: 'Messages and decisions' },
+  openChannel: { ko: (channel: string) => `${channel} 열기`, en: (channel: string) => `Open ${channel}` },
+
   saved: { ko: '저장한 것', en: 'Saved things' },
   savedNote: {
     ko: '설정, 저장한 질문, 최근에 본 곳을 파일로 옮깁니다. 비밀은 들어 있지 않습니다.',
@@ -181,7 +186,10 @@ export const configCodes: Record<Schemas['ConfigCode'], Word> = dictionary({
   },
   type: { ko: '값의 종류가 다릅니다.', en: 'The value is of another type.' },
   unbound_secret: { ko: '다른 프로그램만 풀 수 있는 비밀입니다.', en: 'Only another program can resolve this secret.' },
-  unknown_account: { ko: '없는 Discord 계정을 가리킵니다.', en: 'It names a Discord account that is not configured.' },
+  unknown_account: {
+    ko: '채널에 없는 계정을 가리킵니다.',
+    en: 'It names an account of a channel that is not configured.',
+  },
   unknown_agent: { ko: '없는 에이전트를 가리킵니다.', en: 'It names an agent that is not configured.' },
   unknown_key: { ko: '모르는 키입니다.', en: 'The key is unknown.' },
   value: { ko: '쓸 수 없는 값입니다.', en: 'The value is not allowed.' },

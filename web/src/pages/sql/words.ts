@@ -98,7 +98,7 @@ export const builtIn = [
   { heading: 'v_agent_tasks', ko: '에이전트별 열린 작업', en: 'Open tasks by agent' },
   { heading: 'v_continuation_tasks', ko: '막힌 작업과 보낸 도움 요청', en: 'Blocked tasks and requests for help' },
   { heading: 'v_plans', ko: '승인을 기다리는 계획', en: 'Plans that wait for approval' },
-  { heading: 'v_collaborations', ko: '답을 기다리는 Discord 요청', en: 'Discord requests without an answer' },
+  { heading: 'v_collaborations', ko: '답을 기다리는 협업 요청', en: 'Requests without an answer' },
   { heading: 'v_runs', ko: '잘 끝나지 않은 실행', en: 'Runs that did not end well' },
   {
     heading: 'v_a2a_jobs',

@@ -1,7 +1,10 @@
 import type { Schemas } from '$lib/api/client';
 import { dictionary, type Word } from '$lib/i18n/index.svelte';
 
-/** What would have let an agent answer. `mention`: a mention of the agent. Null: nothing that a person should change. */
+/**
+ * What would have let an agent answer. `mention`: a mention of the agent. In words, {channel} is the
+ * channel's name, and {places} the setting of its servers, groups or channels. Null: nothing that a person should change.
+ */
 export type Otherwise = { mention?: true; word?: Word; at?: 'policy' | 'config' } | null;
 
 const config = (ko: string, en: string): Otherwise => ({ word: { ko, en }, at: 'config' });
@@ -23,8 +26,8 @@ export const otherwise: Record<Schemas['RoutingReason'], Otherwise> = dictionary
   mention_required: {
     mention: true,
     word: {
-      ko: '부르지 않아도 답하게 하려면 channels.discord.requireMention을 끄세요.',
-      en: 'To answer without mentions, turn channels.discord.requireMention off.',
+      ko: '부르지 않아도 답하게 하려면 channels.{channel}.requireMention을 끄세요.',
+      en: 'To answer without mentions, turn channels.{channel}.requireMention off.',
     },
     at: 'config',
   },
@@ -48,24 +51,24 @@ export const otherwise: Record<Schemas['RoutingReason'], Otherwise> = dictionary
   },
   author_missing: null,
   channels_disabled: config(
-    'channels.discord.groupPolicy를 open이나 allowlist로 바꾸세요.',
-    'Set channels.discord.groupPolicy to open or allowlist.',
+    'channels.{channel}.groupPolicy를 open이나 allowlist로 바꾸세요.',
+    'Set channels.{channel}.groupPolicy to open or allowlist.',
   ),
   guild_not_allowed: config(
-    'channels.discord.guilds나 collaboration.allowedGuilds에 서버를 넣으세요.',
-    'Add the server to channels.discord.guilds or collaboration.allowedGuilds.',
+    '{places}나 collaboration.allowedGuilds에 서버를 넣으세요.',
+    'Add the server to {places} or collaboration.allowedGuilds.',
   ),
   channel_not_allowed: config(
-    'channels.discord.guilds나 collaboration.allowedChannels에 채널을 넣으세요.',
-    'Add the channel to channels.discord.guilds or collaboration.allowedChannels.',
+    '{places}나 collaboration.allowedChannels에 채널을 넣으세요.',
+    'Add the channel to {places} or collaboration.allowedChannels.',
   ),
   dm_disabled: config(
-    'channels.discord.dmPolicy를 allowlist로 바꾸세요.',
-    'Set channels.discord.dmPolicy to allowlist.',
+    'channels.{channel}.dmPolicy를 allowlist로 바꾸세요.',
+    'Set channels.{channel}.dmPolicy to allowlist.',
   ),
   dm_not_allowed: config(
-    '쓴 이를 channels.discord.allowFrom에 넣으세요.',
-    'Add the author to channels.discord.allowFrom.',
+    '쓴 이를 channels.{channel}.allowFrom에 넣으세요.',
+    'Add the author to channels.{channel}.allowFrom.',
   ),
   dm_not_paired: config(
     'openclawd pairing approve로 쓴 이를 승인하세요.',
@@ -81,12 +84,12 @@ export const otherwise: Record<Schemas['RoutingReason'], Otherwise> = dictionary
     'Check that the bot may read the content of messages (Message Content Intent).',
   ),
   foreign_bot: config(
-    '다른 봇에게도 답하려면 channels.discord.allowBots를 켜세요.',
-    'To answer other bots, turn channels.discord.allowBots on.',
+    '다른 봇에게도 답하려면 channels.{channel}.allowBots를 켜세요.',
+    'To answer other bots, turn channels.{channel}.allowBots on.',
   ),
   author_not_allowed: config(
-    '쓴 이나 그 역할을 channels.discord.guilds의 허용 목록에 넣으세요.',
-    'Add the author or a role of the author to the users of channels.discord.guilds.',
+    '쓴 이나 그 역할을 {places}의 허용 목록에 넣으세요.',
+    'Add the author or a role of the author to the users of {places}.',
   ),
   own_message: null,
   no_bot: config('에이전트의 봇을 이 채널에 초대하세요.', 'Invite the bot of an agent to the channel.'),
