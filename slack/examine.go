@@ -23,6 +23,9 @@ func Examine(ctx context.Context, a config.Account, o channel.Options) []channel
 	}
 	var faults []channel.Fault
 	got, refused := ask(a.Token.Reveal(), "auth.test")
+	if refused != nil && refused.Class != collaborate.ClassUnauthorized {
+		return []channel.Fault{faultOf(a.ID, "token", refused)} // nothing can be known
+	}
 	if refused != nil {
 		faults = append(faults, faultOf(a.ID, "token", refused))
 	} else if what := missingScopes(got.header.Get("X-OAuth-Scopes")); what != "" {

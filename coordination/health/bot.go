@@ -1,7 +1,10 @@
 // Package health defines the types in which the parts of a running program report their state.
 package health
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // BotState is the state of a bot's connection.
 type BotState string
@@ -42,7 +45,7 @@ type Bot struct {
 func (b *Bot) Problem() (wrong, hint string) {
 	switch {
 	case b.Text != "":
-		return b.Text, b.Hint
+		return strings.TrimSuffix(b.Text, "; "+b.Hint), b.Hint
 	case b.Missing != "":
 		return b.Missing, b.MissingHint
 	case b.AgentID == "":

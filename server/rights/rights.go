@@ -5,6 +5,7 @@ package rights
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -48,7 +49,8 @@ func Check(ctx context.Context, c *config.Config, o Options) (findings config.Fi
 	asking.Wait()
 	for _, a := range all {
 		for _, f := range a.faults {
-			findings = append(findings, config.Finding{Severity: config.Warning, Code: f.Code, File: c.File, Path: a.path(f.Setting), Message: f.Text, Hint: f.Hint})
+			findings = append(findings, config.Finding{Severity: config.Warning, Code: f.Code, File: c.File, Path: a.path(f.Setting),
+				Message: strings.TrimSuffix(f.Text, "; "+f.Hint), Hint: f.Hint})
 		}
 	}
 	return findings
