@@ -60,6 +60,7 @@ func (m *team) survivesKills() {
 		m.restart()
 	}
 	m.until("all messages are decided and answered", func() bool { return m.decided(all) && m.answered(all) })
+	m.until("the siblings are told of all posts", m.told)
 	m.judgeDecisions(all)
 	m.judgeAnswers(all)
 }

@@ -122,6 +122,7 @@ func (m *team) begin() {
 	p.open(ctx)
 	parts.Go(func() { m.check("the channel", m.bots.Run(ctx)) })
 	parts.Go(func() { m.check("the worker", p.worker.Run(ctx)) })
+	parts.Go(func() { m.check("what hears", p.heard.Run(ctx)) })
 	m.kill = sync.OnceFunc(func() {
 		p.dead.Store(true)
 		m.check("the log", db.Close())
