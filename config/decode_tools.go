@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -25,10 +26,21 @@ func (c *Config) decodeTools(f *fields) {
 	gate := f.within("planGate")
 	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", "write", "edit", "bash", "exec")}
 	gate.done()
+	c.Tools.Exec = decodeExec(f.within("exec"))
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
-	f.others("web", "media", "links", "message", "elevated", "exec", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
+	f.others("web", "media", "links", "message", "elevated", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan", "github", "swarm")
 	f.done()
+}
+
+// decodeExec reads how commands are run.
+func decodeExec(f *fields) Exec {
+	e := Exec{Sandbox: f.choice("sandbox", SandboxAuto, "bubblewrap", "landlock", SandboxOff), Network: f.flag("network", false),
+		Timeout: time.Duration(f.count("timeoutSec", 1800, 0, maxCount)) * time.Second, Env: f.texts("env")}
+	f.others("host", "mode", "security", "ask", "node", "pathPrepend", "safeBins", "safeBinTrustedDirs", "safeBinProfiles", "strictInlineEval", "reviewer",
+		"commandHighlighting", "backgroundMs", "approvalRunningNoticeMs", "cleanupMs", "notifyOnExit", "notifyOnExitEmptySuccess", "applyPatch")
+	f.done()
+	return e
 }
 
 // toolNames reads tools that are restricted by a condition. An entry that cannot be a tool's name, such as a pattern

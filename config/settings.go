@@ -121,7 +121,22 @@ type Tools struct {
 	Visibility   string // of sessions: self, tree, agent or all
 	TaskEnforcer TaskEnforcer
 	PlanGate     PlanGate
+	Exec         Exec
 }
+
+// Exec says how agents' commands are run.
+type Exec struct {
+	Sandbox string        // SandboxAuto, SandboxOff, or the kind of a sandbox
+	Network bool          // commands may use the network
+	Timeout time.Duration // of a command that sets none; 0 is unlimited
+	Env     []string      // variables of openclawd's environment that commands get
+}
+
+// Values of Exec.Sandbox other than a kind.
+const (
+	SandboxAuto = "auto" // the first that works: bubblewrap, landlock
+	SandboxOff  = "off"
+)
 
 // TaskEnforcer says which tools an agent may call only while it works on a task.
 type TaskEnforcer struct {

@@ -109,6 +109,8 @@ const (
 	TypeToolCalled         = "tool.called"
 	TypeToolEnded          = "tool.ended"
 	TypeToolOutcomeUnknown = "tool.outcome_unknown"
+	TypeToolOutput         = "tool.output"
+	TypeSandboxProbed      = "sandbox.probed"
 )
 
 // Side effects outside of the log. See package coordination/work.
@@ -200,7 +202,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are type prefixes of the system's own bookkeeping.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.", "sink.", "log.", "pairing.", "tool.",
+	"work.", "sink.", "log.", "pairing.", "tool.", "sandbox.",
 }
 
 // Internal reports whether events of a type, known or not, are the system's own bookkeeping: the Task-Monitor API omits those produced
@@ -300,6 +302,8 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeToolCalled, Role: RoleObservability, Doc: "a tool with an effect outside of openclawd is about to be called"},
 	{Type: TypeToolEnded, Role: RoleObservability, Doc: "the call ended, with a result or an error"},
 	{Type: TypeToolOutcomeUnknown, Role: RoleObservability, Doc: "it is unknown whether the call had its effect"},
+	{Type: TypeToolOutput, Role: RoleObservability, Doc: "a command wrote something, or ended"},
+	{Type: TypeSandboxProbed, Role: RoleObservability, Doc: "a probe tried to get out of the sandbox of an agent's commands"},
 	{Type: TypeWorkScheduled, Role: RoleObservability, Doc: "work was scheduled, not before a time"},
 	{Type: TypeWorkLeased, Role: RoleObservability, Doc: "a worker starts an attempt"},
 	{Type: TypeWorkReleased, Role: RoleObservability, Doc: "an attempt failed and will be repeated"},

@@ -50,3 +50,39 @@ type ToolOutcomeUnknown struct {
 	Reason     string `json:"reason"`          // restart, stopped, timeout, connection, broken
 	Error      string `json:"error,omitempty"` // what is known of the failure
 }
+
+// ToolOutput is the data of tool.output: what a command has written since the last one, in bounds.
+type ToolOutput struct {
+	Context
+	CallID     string `json:"callId"`    // of the exec that started it
+	ProcessID  string `json:"processId"` // by which the agent knows it
+	SessionKey string `json:"sessionKey"`
+	RunID      string `json:"runId,omitempty"`
+	AtMs       int64  `json:"atMs"`
+	From       int64  `json:"from"`              // position of the text in the whole output, in bytes
+	Text       string `json:"text"`              // secrets masked
+	Dropped    int64  `json:"dropped,omitempty"` // bytes that are left out here
+	Ended      bool   `json:"ended,omitempty"`   // it is the last one: the command has ended
+	Exit       int    `json:"exit,omitempty"`
+	Reason     string `json:"reason,omitempty"` // why the command was ended: timeout, killed, too many processes, too much memory
+}
+
+// SandboxProbed is the data of sandbox.probed: what a probe inside of a sandbox could reach.
+type SandboxProbed struct {
+	Context
+	Kind       string           `json:"kind"`    // bubblewrap, landlock
+	Network    bool             `json:"network"` // commands are meant to have it
+	Workspace  string           `json:"workspace"`
+	Sandboxed  bool             `json:"sandboxed"` // nothing was reached that should not be
+	Findings   []SandboxFinding `json:"findings"`
+	Error      string           `json:"error,omitempty"` // why the probe could not run
+	ProbedAtMs int64            `json:"probedAtMs"`
+	TookMs     int64            `json:"tookMs"`
+}
+
+// SandboxFinding is one thing that a probe tried to reach.
+type SandboxFinding struct {
+	Check   string `json:"check"`
+	Reached bool   `json:"reached"`
+	Detail  string `json:"detail,omitempty"`
+}

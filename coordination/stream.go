@@ -32,6 +32,15 @@ func ToolCallStream(callID string) string { return hashedStream(ToolCallStreams,
 // ToolCallStreams is the prefix of the streams of such calls.
 const ToolCallStreams = "tool/"
 
+// ToolOutputStream is the stream of a command's output.
+func ToolOutputStream(processID string) string { return hashedStream("process/", processID) }
+
+// SandboxStream is the stream of what probes of an agent's sandbox have found.
+func SandboxStream(agentID string) string { return hashedStream(SandboxStreams, agentID) }
+
+// SandboxStreams is the prefix of those streams.
+const SandboxStreams = "sandbox/"
+
 // WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 

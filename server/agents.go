@@ -35,6 +35,8 @@ import (
 	"github.com/pronto-lab/openclawd/tools/agenttools"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
 	"github.com/pronto-lab/openclawd/tools/effects"
+	"github.com/pronto-lab/openclawd/tools/exectools"
+	"github.com/pronto-lab/openclawd/tools/filetools"
 	"github.com/pronto-lab/openclawd/tools/messagetools"
 	"github.com/pronto-lab/openclawd/tools/milestone"
 	"github.com/pronto-lab/openclawd/tools/plantools"
@@ -68,6 +70,7 @@ type agents struct {
 	tools       *tools.Registry
 	effects     *effects.Journal
 	mcp         *mcp.Servers
+	commands    *exectools.Commands
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -119,10 +122,11 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err = p.openEffects(ctx, a); err != nil {
 		return err
 	}
+	p.openCommands(a)
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.discord.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
-		milestone.Tools(hub, p.log))})
+		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
@@ -207,6 +211,7 @@ func (p *Program) runWork(ctx context.Context) error {
 	err := p.agents.worker.Run(ctx)
 	stop()
 	p.agents.mcp.Close()
+	p.agents.commands.Close()
 	return errors.Join(err, <-stopped)
 }
 

@@ -58,7 +58,8 @@ func inProfile(profile string) []string {
 	case config.ProfileFull:
 		return []string{"*"}
 	case config.ProfileCoding:
-		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans, "group:" + tool.GroupMCP}
+		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans, "group:" + tool.GroupMCP,
+			"group:" + tool.GroupFiles, "group:" + tool.GroupRuntime, "group:" + tool.GroupWeb}
 	case config.ProfileMessaging:
 		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate", "group:" + tool.GroupMCP}
 	default:

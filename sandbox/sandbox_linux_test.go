@@ -1,0 +1,287 @@
+//go:build amd64 || arm64
+
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	goleak.VerifyTestMain(m)
+}
+
+// yard is a workspace, and what must not be reached from it.
+type yard struct {
+	t                           *testing.T
+	state, home, secret, db, to string
+	victim                      *exec.Cmd
+	port                        string
+}
+
+const secretText = "s3cret-of-the-gateway"
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+	state, err := os.MkdirTemp("/var/tmp", "openclawd-test-") // not below /tmp, which is another directory inside
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(state); err != nil {
+			t.Error(err)
+		}
+	})
+	y := &yard{t: t, state: state, home: filepath.Join(state, "workspace"), secret: filepath.Join(state, "gateway.token"), db: filepath.Join(state, "openclawd.db"),
+		to: filepath.Join(state, "outside")}
+	for _, dir := range []string{y.home, y.to} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{y.secret, y.db, filepath.Join(y.to, "file")} {
+		if err := os.WriteFile(path, []byte(secretText), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	y.victim = exec.Command("sleep", "1000")
+	y.victim.Env = []string{"MARK=" + secretText}
+	if err := y.victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = y.victim.Process.Kill()
+		_ = y.victim.Wait()
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	_, y.port, _ = net.SplitHostPort(l.Addr().String())
+	return y
+}
+
+// command is a shell command in a sandbox.
+func (y *yard) command(kind sandbox.Kind, script string) (*sandbox.Command, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &sandbox.Command{Kind: kind, Argv: []string{"bash", "-c", script}, Home: y.home, Dir: y.home, Output: &out, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+		"HOME=" + y.home, "STATE=" + y.state, "SECRET=" + y.secret, "DB=" + y.db, "OUT=" + y.to, fmt.Sprint("VICTIM=", y.victim.Process.Pid), "PORT=" + y.port}}, &out
+}
+
+func (y *yard) run(kind sandbox.Kind, script string, limits sandbox.Limits) (sandbox.Result, string) {
+	y.t.Helper()
+	c, out := y.command(kind, script)
+	c.Limits = limits
+	ctx, stop := context.WithTimeout(y.t.Context(), testscale.Patience)
+	defer stop()
+	r, err := sandbox.Run(ctx, c)
+	if err != nil {
+		y.t.Fatalf("%s: %q: %v", kind, script, err)
+	}
+	return r, out.String()
+}
+
+func (y *yard) probe(kind sandbox.Kind) sandbox.Report {
+	c, _ := y.command(kind, "")
+	return sandbox.Probe(y.t.Context(), c, y.state, []string{y.secret, y.db, y.to})
+}
+
+// working are the sandboxes that hold on this machine.
+func working(t *testing.T) (kinds []sandbox.Kind) {
+	t.Helper()
+	y := newYard(t)
+	for _, kind := range []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock} {
+		r := y.probe(kind)
+		t.Logf("%s: sandboxed %v, open %v, error %q, %d ms", kind, r.Sandboxed, r.Open(), r.Error, r.TookMs)
+		if r.Sandboxed {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func TestCommandsRun(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	for _, kind := range append(working(t), sandbox.Off) {
+		r, out := y.run(kind, `echo one > f && mkdir -p d && mv f d/g && cat d/g && echo two >&2 && ls / > /dev/null; env | sort | cut -d= -f1 | tr '\n' ' '; t=$(mktemp) && echo x > $t; chmod +x f2 2>/dev/null; echo 1 > f2; chmod 755 f2 && touch -d 2001-01-01 f2 && exit 7`, sandbox.Limits{})
+		if r.Exit != 7 || r.Reason != "" || !strings.HasPrefix(out, "one\ntwo\n") || strings.Contains(out, "OPENCLAWD") {
+			t.Errorf("%s: %+v, %q", kind, r, out)
+		}
+		if r, out := y.run(kind, `kill -9 $$`, sandbox.Limits{}); r.Exit != 137 {
+			t.Errorf("%s: %+v, %q", kind, r, out)
+		}
+	}
+}
+
+// escapes are commands that print ESCAPED if they reach what they should not.
+var escapes = []string{
+	`cat $SECRET && echo ESCAPED`, `cat $DB && echo ESCAPED`, `ls $STATE | grep token && echo ESCAPED`, `ls $OUT && echo ESCAPED`, `cat ../gateway.token && echo ESCAPED`,
+	`cat workspace/../../gateway.token && echo ESCAPED`, `cd .. && cat gateway.token && echo ESCAPED`, `ln -s $SECRET l1 && cat l1 && echo ESCAPED`,
+	`ln -s .. l2 && cat l2/gateway.token && echo ESCAPED`, `ln $SECRET l3 && cat l3 && echo ESCAPED`, `ln -s / l4 && cat l4$SECRET && echo ESCAPED`,
+	`cat /proc/self/root$SECRET && echo ESCAPED`, `cat /proc/1/root$SECRET && echo ESCAPED`, `cat /proc/$VICTIM/root$SECRET && echo ESCAPED`,
+	`cat /proc/$VICTIM/environ | grep -a MARK && echo ESCAPED`, `cat /proc/$VICTIM/cmdline && echo ESCAPED`, `cat /proc/$PPID/environ | grep -a 'CANARY_OF_PAREN[T]=' && echo ESCAPED`,
+	`cat /proc/*/environ | grep -a 'CANARY_OF_PAREN[T]=' && echo ESCAPED`, `ls -d /proc/[0-9]* | grep -x /proc/$VICTIM && echo ESCAPED`, `echo x > /proc/sys/kernel/core_pattern && echo ESCAPED`, `chown 1 $SECRET && echo ESCAPED`, `touch -d 2001-01-01 $SECRET && echo ESCAPED`, `setfattr -n user.x -v y $SECRET && echo ESCAPED`, `ls /proc/$VICTIM/fd && echo ESCAPED`, `ls /proc/$VICTIM/cwd/ && echo ESCAPED`,
+	`echo x > $SECRET && echo ESCAPED`, `echo x > $OUT/new && echo ESCAPED`, `rm -f $OUT/file && ! test -e $OUT/file && test -d $OUT && echo ESCAPED`,
+	`mv $OUT/file . && echo ESCAPED`, `mkdir $OUT/d && echo ESCAPED`, `touch /usr/bin/x && echo ESCAPED`, `touch /etc/x && echo ESCAPED`, `echo x > ../x && echo ESCAPED`,
+	`chmod 777 $SECRET && echo ESCAPED`, `truncate -s 0 $DB && echo ESCAPED`, `rm -rf $STATE/outside && echo x; test -e $OUT || true`, `touch /openclawd && echo ESCAPED`,
+	`cat /etc/shadow && echo ESCAPED`, `ls /root && echo ESCAPED`, `ls /home && echo ESCAPED`, `ls /var/log && echo ESCAPED`, `ls /sys/kernel && echo ESCAPED`,
+	`cat /etc/sudoers && echo ESCAPED`, `cat /dev/mem && echo ESCAPED`, `ls /dev/vda /dev/sda && echo ESCAPED`, `dd if=/dev/vda of=x count=1 && echo ESCAPED`,
+	`mknod dev b 254 0 && dd if=dev of=x count=1 && echo ESCAPED`, `mknod c1 c 1 1 && cat c1 && echo ESCAPED`, `cat /dev/kmsg && echo ESCAPED`,
+	`kill -0 $VICTIM && test -d /proc/$VICTIM && echo ESCAPED`, `kill -9 $VICTIM; kill -STOP $VICTIM; kill -TERM -$VICTIM; true`, `kill -9 -1; true`, `kill -9 $PPID; true`,
+	`pkill sleep && echo ESCAPED`, `ps ax 2>/dev/null | grep "sleep 1000" | grep -v grep && echo ESCAPED`,
+	`mount -t tmpfs none . && echo ESCAPED`, `mount --bind / . && echo ESCAPED`, `umount /proc && echo ESCAPED`, `unshare -Ur true && echo ESCAPED`,
+	`unshare -m true && echo ESCAPED`, `unshare -Urn true && echo ESCAPED`, `chroot / true && echo ESCAPED`, `nsenter -t 1 -m true && echo ESCAPED`,
+	`nsenter -t $VICTIM -m true && echo ESCAPED`, `pivot_root . . && echo ESCAPED`, `setpriv --reuid 1 true && test $(id -u) = 0 && setpriv --reuid 1 cat $SECRET && echo ESCAPED`,
+	`exec 3<>/dev/tcp/127.0.0.1/$PORT && echo ESCAPED`, `exec 3<>/dev/udp/127.0.0.1/53 && echo x >&3 && ls /sys/class/net/eth0 && echo ESCAPED`,
+	`exec 3<>/dev/tcp/1.1.1.1/80 && echo ESCAPED`, `hostname evil && echo ESCAPED`, `date -s 2001-01-01 && echo ESCAPED`, `sysctl -w kernel.hostname=x && echo ESCAPED`,
+	`echo x > /proc/sys/kernel/hostname && echo ESCAPED`, `echo 1 > /proc/sysrq-trigger && echo ESCAPED`, `echo x > /proc/self/oom_score_adj && echo -1000 > /proc/self/oom_score_adj && echo ESCAPED`,
+	`cp /bin/true s && chmod u+s s && echo ESCAPED`, `cp /bin/true s2 && chmod 6755 s2 && echo ESCAPED`, `dmesg && echo ESCAPED`, `su -c true nobody && echo ESCAPED`,
+	`sudo -n true && echo ESCAPED`, `strace -p $VICTIM -o t & sleep 0.1; grep -q . t 2>/dev/null && echo ESCAPED`, `gdb -p $VICTIM -batch && echo ESCAPED`,
+	`env | grep ^OPENCLAWD && echo ESCAPED`, `env | grep -q CANARY_OF_PARENT && echo ESCAPED`, `find / -name gateway.token 2>/dev/null | grep -q . && echo ESCAPED`,
+	`grep -rs ` + secretText + ` /tmp /dev/shm /run /var 2>/dev/null | grep -q . && echo ESCAPED`, `ls -l /proc/self/fd | grep -e $STATE/gate -e $STATE/open && echo ESCAPED`,
+	`for fd in 3 4 5 6 7 8 9 10; do cat <&$fd 2>/dev/null | grep -q ` + secretText + ` && echo ESCAPED; done`, `echo '{}' >&4 2>/dev/null && echo ESCAPED`,
+	`(setsid sleep 997 &) ; (setsid nohup sleep 997 > /dev/null 2>&1 &); true`, `ipcmk -Q && ipcs -q | grep -q 0x && ls /proc/$VICTIM && echo ESCAPED`,
+	`ulimit -n 1000000 && echo ESCAPED`, `ulimit -f unlimited && echo ESCAPED`, `ulimit -c unlimited && echo ESCAPED`,
+}
+
+func TestNothingEscapes(t *testing.T) {
+	t.Setenv("CANARY_OF_PARENT", secretText)
+	for _, kind := range working(t) {
+		y := newYard(t)
+		before := len(processesOf("sleep\x00997"))
+		for _, script := range escapes {
+			_, out := y.run(kind, script, sandbox.Limits{})
+			if strings.Contains(out, "ESCAPED") || strings.Contains(out, secretText) {
+				t.Errorf("%s: %s: %q", kind, script, out)
+			}
+		}
+		for _, path := range []string{y.secret, y.db, filepath.Join(y.to, "file")} {
+			if text, err := os.ReadFile(path); err != nil || string(text) != secretText {
+				t.Errorf("%s: %s: %q, %v", kind, path, text, err)
+			}
+		}
+		if entries, err := os.ReadDir(y.to); err != nil || len(entries) != 1 {
+			t.Errorf("%s: outside: %v, %v", kind, entries, err)
+		}
+		if y.victim.Process.Signal(syscall.Signal(0)) != nil || stateOf(y.victim.Process.Pid) == "Z" {
+			t.Errorf("%s: a process outside was ended", kind)
+		}
+		if left := processesOf("sleep\x00997"); len(left) > before {
+			t.Errorf("%s: processes outlive their command: %v", kind, left)
+		}
+		t.Logf("%s: %d commands", kind, len(escapes))
+	}
+}
+
+// processesOf lists processes by the beginning of their command line.
+func processesOf(begin string) (all []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && bytes.HasPrefix(text, []byte(begin)) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Without a sandbox the probe finds everything open, and says so.
+func TestProbeSeesThatThereIsNoSandbox(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	r := y.probe(sandbox.Off)
+	if r.Error != "" || r.Sandboxed {
+		t.Fatalf("%+v", r)
+	}
+	open := strings.Join(r.Open(), " ")
+	for _, check := range []string{sandbox.CheckReadOutside, sandbox.CheckWriteOutside, sandbox.CheckProtected, sandbox.CheckNetwork, sandbox.CheckSockets, sandbox.CheckProcesses} {
+		if !strings.Contains(open, check) {
+			t.Errorf("%s is not seen to be open: %s", check, open)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(y.state, ".openclawd-probe-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A sandbox with a hole is not called one.
+func TestProbeSeesAHole(t *testing.T) {
+	t.Parallel()
+	for _, kind := range working(t) {
+		y := newYard(t)
+		y.home = y.state // the workspace holds what is to be protected
+		r := y.probe(kind)
+		if open := strings.Join(r.Open(), " "); r.Sandboxed || !strings.Contains(open, sandbox.CheckProtected) || !strings.Contains(open, sandbox.CheckReadOutside) {
+			t.Errorf("%s: %+v", kind, r)
+		}
+		c, _ := y.command("none such", "")
+		if r := sandbox.Probe(t.Context(), c, y.state, nil); r.Sandboxed {
+			t.Errorf("an unknown kind: %+v", r)
+		}
+	}
+}
+
+func TestCommandsAreBounded(t *testing.T) {
+	for _, kind := range working(t) {
+		y := newYard(t)
+		for _, c := range []struct{ name, script, reason string }{
+			{"fork bomb", `f() { f | f & }; f; sleep 100`, sandbox.EndedByProcesses},
+			{"many processes", `for i in $(seq 300); do sleep 99 & done 2>/dev/null; sleep 99`, sandbox.EndedByProcesses},
+			{"memory", `for i in 1 2 3 4; do (x=$(head -c 60000000 /dev/zero | tr '\0' x); sleep 99) & done; sleep 99`, sandbox.EndedByMemory},
+		} {
+			r, out := y.run(kind, c.script, sandbox.Limits{Processes: 64, Memory: 160 << 20})
+			if r.Reason != c.reason {
+				t.Errorf("%s: %s: %+v, %.200q", kind, c.name, r, out)
+			}
+		}
+		r, _ := y.run(kind, `head -c 3000000 /dev/zero > big; stat -c %s big`, sandbox.Limits{FileSize: 1 << 20})
+		if info, err := os.Stat(filepath.Join(y.home, "big")); err != nil || info.Size() > 1<<20 {
+			t.Errorf("%s: a file of %v bytes, %v, %+v", kind, info, err, r)
+		}
+	}
+}
+
+func TestCommandEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	for _, kind := range append(working(t), sandbox.Off) {
+		y := newYard(t)
+		c, _ := y.command(kind, `trap '' TERM INT HUP; setsid sleep 998 & sleep 998`)
+		ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		p, err := sandbox.Start(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		stop()
+		if r, err := p.Result(); err != nil || r.Reason != sandbox.EndedByTimeout {
+			t.Errorf("%s: %+v, %v", kind, r, err)
+		}
+	}
+	if left := processesOf("sleep\x00998"); len(left) > 0 {
+		t.Errorf("processes outlive their command: %v", left)
+	}
+}
+
+// stateOf is the letter of a process's state: Z for one that has ended.
+func stateOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	state, _, _ := strings.Cut(rest, " ")
+	return state
+}

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/tools/exectools"
+)
+
+// openCommands opens what runs agents' commands.
+func (p *Program) openCommands(a *agents) {
+	a.commands = exectools.New(exectools.Options{Workspace: p.workspaceOf, Protected: p.protected, StateDir: cmp.Or(p.opts.StateDir, os.TempDir()),
+		Getenv: p.opts.getenv, Now: p.opts.Now, Log: commandLog{p.log.Decided(), a.logger}})
+}
+
+// protected lists what agents reach neither with their file tools nor with commands.
+func (p *Program) protected() []string {
+	own := p.reserved()
+	list := append(own.Reserved, own.ReservedDirs...)
+	if dir := p.opts.StateDir; dir != "" {
+		list = append(list, dir, settings.TokenFile(dir))
+	}
+	return append(list, p.newConfiguration().InForce().Files...)
+}
+
+// commandLog writes to the log what commands write, and what probes of their sandboxes find.
+type commandLog struct {
+	eventstore.Decider
+	logger *slog.Logger
+}
+
+func (l commandLog) Probed(ctx context.Context, agentID string, p coordination.SandboxProbed) error {
+	if !p.Sandboxed {
+		l.logger.Warn("a sandbox of agents' commands does not hold", "agent", agentID, "kind", p.Kind, "err", p.Error)
+	}
+	return l.append(ctx, coordination.SandboxStream(agentID), agentID, coordination.TypeSandboxProbed, p, p.ProbedAtMs)
+}
+
+func (l commandLog) Output(ctx context.Context, agentID string, o coordination.ToolOutput) error {
+	err := l.append(ctx, coordination.ToolOutputStream(o.ProcessID), agentID, coordination.TypeToolOutput, o, o.AtMs)
+	if err != nil {
+		l.logger.Error("cannot record the output of a command", "process", o.ProcessID, "err", err)
+	}
+	return err
+}
+
+func (l commandLog) append(ctx context.Context, stream, agentID, typ string, data any, at int64) error {
+	e := eventstore.NewEvent{Type: typ, AgentID: agentID, Actor: eventstore.ActorAgent}
+	appends, err := eventstore.One(stream, e, data, at)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	_, err = l.Decide(ctx, func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+	return err
+}

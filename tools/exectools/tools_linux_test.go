@@ -1,0 +1,243 @@
+//go:build amd64 || arm64
+
+package exectools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/sandbox"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/exectools"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	goleak.VerifyTestMain(m)
+}
+
+// bench has commands of one agent, and what they have recorded.
+type bench struct {
+	t           *testing.T
+	state, home string
+	conf        *config.Config
+	commands    *exectools.Commands
+
+	mu      sync.Mutex
+	probed  []coordination.SandboxProbed
+	outputs []coordination.ToolOutput
+}
+
+func (b *bench) Probed(_ context.Context, _ string, p coordination.SandboxProbed) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.probed = append(b.probed, p)
+	return nil
+}
+
+func (b *bench) Output(_ context.Context, _ string, o coordination.ToolOutput) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outputs = append(b.outputs, o)
+	return nil
+}
+
+func newBench(t *testing.T, kind string) *bench {
+	t.Helper()
+	state, err := os.MkdirTemp("/var/tmp", "openclawd-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, state: state, home: filepath.Join(state, "workspace"), conf: config.Default()}
+	b.conf.Tools.Exec.Sandbox = kind
+	b.commands = exectools.New(exectools.Options{Workspace: func(string) string { return b.home }, Protected: func() []string { return []string{filepath.Join(state, "token")} },
+		StateDir: state, Getenv: func(name string) string { return map[string]string{"ALLOWED": "value", "SECRET_KEY": "secret"}[name] }, Now: time.Now, Log: b})
+	t.Cleanup(func() {
+		b.commands.Close()
+		if err := os.RemoveAll(state); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (b *bench) call(session, name string, args any) (tool.Output, error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		b.t.Error(err)
+	}
+	for _, one := range b.commands.Tools() {
+		if one.Name == name {
+			return one.Do(b.t.Context(), &tools.Call{Caller: tool.Caller{AgentID: "main", SessionKey: session}, Config: b.conf, Args: text})
+		}
+	}
+	return tool.Output{}, errors.New("no such tool")
+}
+
+func codeOf(err error) string {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+type object = map[string]any
+
+// kinds are the ways of running commands that can be used here.
+func kinds(t *testing.T) (list []string) {
+	t.Helper()
+	b := newBench(t, config.SandboxAuto)
+	if _, err := b.call("s", "exec", object{"command": "true"}); err == nil {
+		list = append(list, config.SandboxAuto)
+	} else if codeOf(err) != tool.CodeNoSandbox {
+		t.Fatal(err)
+	}
+	if len(b.probed) == 0 {
+		t.Error("no probe was recorded before the first command")
+	}
+	return append(list, config.SandboxOff)
+}
+
+func TestCommandsAnswer(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds(t) {
+		b := newBench(t, kind)
+		b.conf.Tools.Exec.Env = []string{"ALLOWED"}
+		for _, c := range []struct {
+			args object
+			want string
+			bad  bool
+		}{
+			{object{"command": "echo one; echo two >&2"}, "one\ntwo", false},
+			{object{"command": "true"}, "(no output)", false},
+			{object{"command": "echo no; exit 3"}, "no\n[exit status 3]", true},
+			{object{"command": "echo $OWN $ALLOWED $SECRET_KEY", "env": object{"OWN": "x"}}, "x value", false},
+			{object{"command": "mkdir -p d && cd d && pwd | sed s,.*/,,"}, "d", false},
+			{object{"command": "pwd | sed s,.*/,,", "workdir": "d", "pty": true}, "d", false},
+			{object{"command": "sleep 600", "timeout": 0.2}, "(no output)\n[the command was ended: timeout]", true},
+			{object{"command": "head -c 300000 /dev/zero | tr '\\0' x | fold -w 100 | tail -c 3000 | wc -c"}, "3000", false},
+		} {
+			out, err := b.call("s", "exec", c.args)
+			if err != nil || strings.TrimSpace(out.Text) != c.want || out.IsError != c.bad {
+				t.Errorf("%s: %v: %+v, %v, want %q", kind, c.args, out, err, c.want)
+			}
+		}
+		out, err := b.call("s", "exec", object{"command": "head -c 400000 /dev/zero | tr '\\0' x"})
+		if err != nil || len(out.Text) > 50<<10 || !strings.Contains(out.Text, "bytes are left out") {
+			t.Errorf("%s: %d bytes, %v", kind, len(out.Text), err)
+		}
+		b.mu.Lock()
+		recorded, dropped := 0, int64(0)
+		last := b.outputs[len(b.outputs)-1]
+		for _, o := range b.outputs {
+			if o.ProcessID == last.ProcessID {
+				recorded, dropped = recorded+len(o.Text), dropped+o.Dropped
+			}
+		}
+		if !last.Ended || recorded > 256<<10 || int64(recorded)+dropped != 400_000 {
+			t.Errorf("%s: the log has %d bytes, %d left out, %+v", kind, recorded, dropped, last.Ended)
+		}
+		b.mu.Unlock()
+	}
+}
+
+func TestWrongCommandsSayWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, config.SandboxOff)
+	for _, c := range []struct {
+		args object
+		code string
+	}{
+		{object{"command": "true", "elevated": true}, tool.CodeInvalid}, {object{"command": "true", "host": "gateway"}, tool.CodeInvalid},
+		{object{"command": "true", "workdir": ".."}, tool.CodeOutside}, {object{"command": "true", "workdir": "/etc"}, tool.CodeOutside},
+		{object{"command": "true", "workdir": "missing"}, tool.CodeOutside}, {object{"command": "true", "env": object{"A B": "x"}}, tool.CodeInvalid},
+		{object{"command": "true", "env": object{"OPENCLAWD_SANDBOX_STAGE": "supervise"}}, tool.CodeInvalid},
+		{object{"command": "true", "env": object{"A": strings.Repeat("x", 40_000)}}, tool.CodeInvalid},
+	} {
+		if out, err := b.call("s", "exec", c.args); codeOf(err) != c.code {
+			t.Errorf("%v: %+v, %v, want %s", c.args, out, err, c.code)
+		}
+	}
+	b.conf.Tools.Exec.Sandbox = "none such"
+	if out, err := b.call("s", "exec", object{"command": "echo ran"}); codeOf(err) != tool.CodeNoSandbox || strings.Contains(out.Text, "ran") {
+		t.Errorf("without a sandbox: %+v, %v", out, err)
+	}
+	b.home = b.state
+	if out, err := b.call("s", "exec", object{"command": "true"}); codeOf(err) != tool.CodeUnavailable {
+		t.Errorf("in a workspace that holds the token: %+v, %v", out, err)
+	}
+}
+
+var session = regexp.MustCompile(`session (\S+);`)
+
+func TestProcessesInTheBackground(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds(t) {
+		b := newBench(t, kind)
+		out, err := b.call("s", "exec", object{"command": "echo ready; read line; echo got $line; sleep 600", "background": true})
+		if err != nil || !session.MatchString(out.Text) {
+			t.Fatalf("%s: %+v, %v", kind, out, err)
+		}
+		id := session.FindStringSubmatch(out.Text)[1]
+		if out, err := b.call("other", "process", object{"action": "kill", "sessionId": id}); codeOf(err) != tool.CodeNoProcess {
+			t.Errorf("%s: another session reaches it: %+v, %v", kind, out, err)
+		}
+		if out, err := b.call("s", "process", object{"action": "submit", "sessionId": id, "data": "hello"}); err != nil {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+		deadline := time.Now().Add(time.Minute)
+		for text := ""; !strings.Contains(text, "got hello"); {
+			out, err := b.call("s", "process", object{"action": "poll", "sessionId": id, "timeout": 50})
+			if text += out.Text; err != nil || time.Now().After(deadline) {
+				t.Fatalf("%s: %q, %v", kind, text, err)
+			}
+		}
+		if out, err := b.call("s", "process", object{"action": "log", "sessionId": id}); err != nil || out.Text != "ready\ngot hello" {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+		if out, err := b.call("s", "process", object{"action": "list"}); err != nil || !strings.Contains(out.Text, id+" running") {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+		if out, err := b.call("s", "process", object{"action": "kill", "sessionId": id}); err != nil || !strings.Contains(out.Text, "the command was ended: killed") {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+		if out, err := b.call("s", "process", object{"action": "remove", "sessionId": id}); err != nil {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+		if out, err := b.call("s", "process", object{"action": "list"}); err != nil || out.Text != "no commands" {
+			t.Errorf("%s: %+v, %v", kind, out, err)
+		}
+	}
+}
+
+func TestCloseEndsCommands(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, config.SandboxOff)
+	if _, err := b.call("s", "exec", object{"command": "sleep 996", "background": true}); err != nil {
+		t.Fatal(err)
+	}
+	b.commands.Close()
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && strings.HasPrefix(string(text), "sleep\x00996") {
+			t.Errorf("%s outlives Close", name)
+		}
+	}
+	if _, err := b.call("s", "exec", object{"command": "true"}); err == nil {
+		t.Error("a command ran after Close")
+	}
+}
