@@ -60,6 +60,7 @@ type agents struct {
 	stopper     *messenger.Stopper
 	continuer   *continuer.Service
 	approvals   *approvals.Service
+	requests    *collabtools.Service
 	discord     *discordSide
 	telegram    *channelSide
 	slack       *slackSide
@@ -106,15 +107,13 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
-	p.openDiscord(a, runs)
-	a.telegram.openWithoutRequests(p, a, runs)
-	a.slack.openWithoutRequests(p, a, runs)
+	p.openChannels(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
-		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.discord.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
+		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
 		milestone.Tools(hub, p.log))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
@@ -133,7 +132,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Drain: runDrainTime,
 		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
 			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, coordination.Slack: a.slack.posts,
-			collabtools.TrackerKind: a.discord.requests.Tracker(),
+			collabtools.TrackerKind: a.requests.Tracker(),
 			notifier.WebhookKind:    a.discord.webhook},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/services/messenger"
@@ -13,6 +14,17 @@ import (
 // sides are the channels of the program, Discord first.
 func (a *agents) sides() []*channelSide {
 	return []*channelSide{a.discord.channelSide, a.telegram, a.slack.channelSide}
+}
+
+// side is a channel of the program.
+func (a *agents) side(channel string) *channelSide {
+	switch channel {
+	case coordination.Telegram:
+		return a.telegram
+	case coordination.Slack:
+		return a.slack.channelSide
+	}
+	return a.discord.channelSide
 }
 
 // runChannel keeps the configured bots of a channel connected, and hears them, until ctx ends.
