@@ -79,7 +79,9 @@ var layout = []rule{
 	{"bench", []string{"agent", "bench", "config", "coordination", "database", "eventstore", "gateway", "internal", "maintenance", "monitor", "projections", "replay", "server",
 		"services", "tools", "workspace"},
 		"benchmarks measure all parts; no package depends on them"},
-	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "discord", "eventstore", "gateway", "internal", "maintenance", "migrations", "monitor", "projections",
+	{"demo", []string{"coordination", "database", "discord", "internal", "monitor", "server", "slack", "telegram"},
+		"the play runs the server against servers for tests, which no program but the demo contains"},
+	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "migrations", "monitor", "projections",
 		"replay", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
 }
@@ -100,12 +102,16 @@ var neverImported = map[string]string{
 	"eventstore/sqlite":          "only the composition roots choose the store",
 	"cmd":                        "no package depends on commands",
 	"bench":                      "no package depends on benchmarks",
+	"demo":                       testCode,
 }
 
 // importers lists who may import a package of neverImported. Without the store, the log is used through the interfaces of package eventstore.
 var importers = map[string][]string{
-	"eventstore/sqlite":   {"bench", "cmd", "database", "maintenance", "replay", "server"},
-	"discord/discordtest": {"cmd/demo-discord"},
+	"eventstore/sqlite":     {"bench", "cmd", "database", "maintenance", "replay", "server"},
+	"discord/discordtest":   {"demo"},
+	"slack/slacktest":       {"demo"},
+	"telegram/telegramtest": {"demo"},
+	"demo":                  {"cmd/demo"},
 }
 
 // libraries lists the libraries that only some packages may import.
