@@ -393,7 +393,7 @@ func (s *Server) showRouting(c echo.Context) error {
 		return err
 	}
 	p := parametersOf(c)
-	if !coordination.IsMessageID(id) {
+	if of, _ := coordination.ChannelNamed(coordination.ChannelOf(id)); !of.IsMessageIn(id, id) {
 		return &problem{Status: http.StatusBadRequest, Code: "invalid_parameter", Field: "messageId",
 			Message: fmt.Sprintf("Bad value %q for messageId", coordination.Shown(id)), Hint: hintMessageID}
 	}
