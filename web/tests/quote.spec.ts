@@ -20,10 +20,9 @@ test('T-CHAT to talk about a problem quotes it, can be changed, and sends nothin
   const written = await composer(page).inputValue();
   expect(written.endsWith('부터\n\n키를 보냈어요')).toBe(true);
   for (const path of [`tasks/${id}`, 'agents/ruda']) {
+    const problems = page.waitForResponse((response) => /problems\?.*limit=500/.test(response.url()));
     await visit(page, team.server.url(path));
-    await expect(talk).toBeVisible();
-    // The problem comes after the page.
-    await page.waitForResponse(/api\/problems/, { timeout: 2000 }).catch(() => {});
+    await problems;
     await talk.click();
     await expect(composer(page)).toHaveValue(written);
   }

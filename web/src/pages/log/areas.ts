@@ -4,15 +4,15 @@ import { areaWords as w } from './words';
 
 /** Areas of event types, by how the types begin: the first that fits. */
 const areas: [Word, RegExp][] = [
+  [w.messages, /^a2a\.(?!job|spawn|collaborate)/],
+  [w.deliveries, /^a2a\.job\./],
   [w.requests, /^(a2a\.collaborate|collab)\./],
   [w.subAgents, /^(a2a\.spawn|delegation\.)/],
-  [w.deliveries, /^a2a\.job\./],
-  [w.messages, /^a2a\./],
   [w.continuation, /^(continuation|unblock|resume_reminder|zombie)\./],
   [w.tasks, /^(task|backlog|milestone)\./],
   [w.plans, /^plan\./],
   [w.sessions, /^(session|work_session)\./],
-  [w.runs, /^run\./],
+  [w.runs, /^(run|tool)\./],
   [w.work, /^work\./],
   [w.channels, /^(discord|telegram|slack|thread|identity|pairing)\./],
   [w.files, /^(file|import|config)\./],
