@@ -203,7 +203,7 @@ func (s *Service) trackerPosts(tx eventstore.Tx, row *responses.Row, a response.
 	}
 	beside := del
 	beside.Purpose, beside.ChannelID, beside.ThreadID, beside.Notify = delivery.Escalate, to, "", notified(person.UserID)
-	beside.Messages = []string{text + "\n" + linkTo(row.GuildID, row.ThreadID)}
+	beside.Messages = []string{strings.TrimSpace(text + "\n" + coordination.Link(row.GuildID, row.ThreadID, "", nil))}
 	if !s.isConnected(row.FromAccount) {
 		beside.AccountID = s.reporterOf(conf, row.FromAccount)
 	}
@@ -238,10 +238,6 @@ func isTold(tx eventstore.Tx, row *responses.Row) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func linkTo(guild, thread string) string {
-	return "https://discord.com/channels/" + cmp.Or(guild, "@me") + "/" + thread
 }
 
 // Reported returns the consequences of the end of a delivery of purpose reminder or escalate about a request; nil for others.
