@@ -19,19 +19,10 @@ import (
 	"github.com/pronto-lab/openclawd/projections/routing"
 )
 
-// newChannels is the group of commands about all channels.
-func newChannels(p *process) *cobra.Command {
-	return newGroup("channels", "Inspect the bots in all channels, their threads, and what they observed", channelCommands(p, "", "status")...)
-}
-
-// newDiscord is the group of the same commands about Discord alone.
-func newDiscord(p *process) *cobra.Command {
-	return newGroup(coordination.Discord, "Inspect the bots in Discord, their threads, and what they observed", channelCommands(p, coordination.Discord, "bots")...)
-}
-
-// channelCommands are the commands about a channel; "" is all, which the flag --channel narrows.
-func channelCommands(p *process, channel, bots string) []*cobra.Command {
-	return []*cobra.Command{newBots(p, channel, bots), newThreads(p, channel), newObserved(p, channel)}
+// newChannels is a group of commands about a channel; "" is all, which the flag --channel narrows. bots names the first one.
+func newChannels(p *process, channel, where, bots string) *cobra.Command {
+	return newGroup(cmp.Or(channel, "channels"), "Inspect the bots in "+where+", their threads, and what they observed",
+		newBots(p, channel, bots), newThreads(p, channel), newObserved(p, channel))
 }
 
 func newBots(p *process, channel, name string) *cobra.Command {
@@ -64,7 +55,7 @@ func addChannelFlag(cmd *cobra.Command, channel *string) {
 }
 
 func checkChannel(channel string) error {
-	if _, known := coordination.ChannelNamed(channel); !known {
+	if c, known := coordination.ChannelNamed(channel); !known || channel != "" && channel != c.Name {
 		return &config.SettingError{Setting: "--channel", Value: channel, HintText: "choose from discord, telegram, slack"}
 	}
 	return nil
@@ -93,24 +84,19 @@ func (p *process) writeBots(answer *monitor.BotsAnswer) error {
 		return p.writeNote(cmp.Or(answer.Note, "no bots are running"))
 	}
 	now := p.now()
-	rows := make([][]string, len(answer.Bots))
+	rows, problems := make([][]string, len(answer.Bots)), ""
 	for i := range answer.Bots {
 		b := &answer.Bots[i]
-		wrong, _ := b.Problem()
+		wrong, hint := b.Problem()
+		if wrong != "" {
+			problems += fmt.Sprintf("%s %s: %s; %s\n", b.Channel, output.Printable(b.AccountID), oneLine(wrong), oneLine(hint))
+		}
 		rows[i] = []string{b.Channel, b.AccountID, b.AgentID, b.UserName, string(b.State), ago(now, time.UnixMilli(b.Since)), output.Cut(oneLine(wrong), previewCells)}
 	}
 	if err := output.Table(p.stdout, []string{"CHANNEL", "ACCOUNT", "AGENT", "NAME", "STATE", "SINCE", "PROBLEM"}, rows); err != nil {
 		return err
 	}
-	for i := range answer.Bots {
-		b := &answer.Bots[i]
-		if wrong, hint := b.Problem(); wrong != "" {
-			if _, err := fmt.Fprintf(p.stdout, "%s %s: %s; %s\n", b.Channel, output.Printable(b.AccountID), oneLine(wrong), oneLine(hint)); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := fmt.Fprintln(p.stdout, output.Count(int64(len(answer.Bots)), "bot"))
+	_, err := fmt.Fprintln(p.stdout, problems+output.Count(int64(len(answer.Bots)), "bot"))
 	return err
 }
 

@@ -16,7 +16,7 @@ func newRoot(p *process) *cobra.Command {
 		Use:   "openclawd",
 		Short: "Coordination backend for teams of LLM agents",
 		Long: `openclawd runs a team of LLM agents on one event log in SQLite. It serves the OpenClaw gateway, the Task-Monitor API, the web page Task-Hub
-and Discord, and computes sessions, runs, tasks and conversations from the log.
+and the channels Discord, Telegram and Slack, and computes sessions, runs, tasks and conversations from the log.
 
 Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has locked the file, or it was busy or interrupted, 78 invalid setting,
 130 stopped with Ctrl-C.`,
@@ -44,8 +44,8 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newPairing(p),
 		newContinuation(p),
 		newWhy(p),
-		newChannels(p),
-		newDiscord(p),
+		newChannels(p, "", "all channels", "status"),
+		newChannels(p, "discord", "Discord", "bots"),
 		newCollaborations(p),
 		newA2A(p),
 		newTrace(p),

@@ -655,6 +655,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/pairings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * People who ask to write direct messages to agents
+         * @description Lists, by channel and user id, people who wrote to a bot of a channel whose dmPolicy is pairing. A pending request has a code, which the person was told; it ends after an hour.
+         */
+        get: operations["listPairings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pairings/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a person write direct messages to agents
+         * @description Approves the person whose pending request has the code. After ten wrong codes within an hour, every code of the channel is refused with not_allowed. The decision is on disk when the answer is sent.
+         */
+        post: operations["approvePairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pairings/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back that a person may write direct messages
+         * @description Also ends a pending request. The decision is on disk when the answer is sent. People of allowFrom are not concerned.
+         */
+        post: operations["revokePairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/owed": {
         parameters: {
             query?: never;
@@ -2850,6 +2910,18 @@ export interface components {
              * @description Time of sending, in ms since 1970
              */
             at: number;
+            /**
+             * Format: int64
+             * @description When its author edited it last, in ms since 1970; absent: never
+             */
+            editedAt?: number;
+            /** @description What an edited message says now, like text */
+            editedText?: string;
+            /**
+             * Format: int64
+             * @description When it was deleted, in ms since 1970; absent: it is not known to be
+             */
+            deletedAt?: number;
         };
         /** @description Role of a message for one agent, and the reason */
         RoutedVerdict: {
@@ -6303,6 +6375,200 @@ export interface operations {
                         /** @description Status after the decision */
                         status: string;
                         decidedBy: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listPairings: {
+        parameters: {
+            query?: {
+                channel?: "discord" | "telegram" | "slack";
+                state?: "pending" | "approved" | "revoked";
+                limit?: components["parameters"]["limit"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The people */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        pairings: {
+                            /** @enum {string} */
+                            channel: "discord" | "telegram" | "slack";
+                            /** @description Id in the service */
+                            userId: string;
+                            /** @description Name in the service when the person asked */
+                            userName?: string;
+                            /** @enum {string} */
+                            state: "pending" | "approved" | "revoked";
+                            /** @description Of pending */
+                            code?: string;
+                            /** @description The bot that the person wrote to */
+                            accountId?: string;
+                            /** @description Its agent */
+                            agentId?: string;
+                            /** @description The conversation */
+                            channelId?: string;
+                            /**
+                             * Format: int64
+                             * @description When the state began, ms since 1970
+                             */
+                            sinceMs: number;
+                            /**
+                             * Format: int64
+                             * @description Of pending: when the request ends, ms since 1970
+                             */
+                            untilMs?: number;
+                            /** @description Who decided */
+                            by?: string;
+                        }[];
+                        count: number;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    approvePairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    channel: "discord" | "telegram" | "slack";
+                    /** @description What the person was told, in letters of either case */
+                    code: string;
+                    /**
+                     * @description Whether the bot tells the person
+                     * @default false
+                     */
+                    notify?: boolean;
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The decision is stored */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        /** @enum {string} */
+                        channel: "discord" | "telegram" | "slack";
+                        userId: string;
+                        userName?: string;
+                        /** @enum {string} */
+                        state: "approved" | "revoked";
+                        accountId?: string;
+                        agentId?: string;
+                        channelId?: string;
+                        /** Format: int64 */
+                        sinceMs: number;
+                        by?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    revokePairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    channel: "discord" | "telegram" | "slack";
+                    /** @description Id in the service */
+                    userId: string;
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The decision is stored */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        /** @enum {string} */
+                        channel: "discord" | "telegram" | "slack";
+                        userId: string;
+                        userName?: string;
+                        /** @enum {string} */
+                        state: "approved" | "revoked";
+                        accountId?: string;
+                        agentId?: string;
+                        channelId?: string;
+                        /** Format: int64 */
+                        sinceMs: number;
+                        by?: string;
                     };
                 };
             };
