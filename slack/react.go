@@ -58,6 +58,5 @@ func (a *app) reacted(r *reactionShape, removed bool) bool {
 	}
 	in := place{chat: r.Item.Channel}
 	f := channel.Message{ID: in.messageID(r.Item.TS), Author: channel.Author{User: a.user(r.User)}}
-	a.locate(&f, in)
-	return a.deliver(channel.Inbound{Kind: channel.Reacted, Message: f, Reaction: channel.Reaction{Emoji: r.Reaction, Removed: removed}})
+	return a.locate(&f, in, "") && a.deliver(channel.Inbound{Kind: channel.Reacted, Message: f, Reaction: channel.Reaction{Emoji: r.Reaction, Removed: removed}})
 }
