@@ -14,6 +14,7 @@ const (
 	Created Kind = "created"
 	Edited  Kind = "edited"
 	Deleted Kind = "deleted" // only the message's ID, ChannelID, ParentID and GuildID are known
+	Reacted Kind = "reacted" // likewise; Author is who reacted
 )
 
 // Inbound is a fact about a message, as received by one bot.
@@ -23,6 +24,13 @@ type Inbound struct {
 	BotID     string
 	Missed    bool // fetched from the channel after a gap
 	Message   Message
+	Reaction  Reaction // of Reacted
+}
+
+// Reaction is a reaction to a message of the bot that receives the fact.
+type Reaction struct {
+	Emoji   string // as the service names it
+	Removed bool
 }
 
 // Message is a message of a person, bot or webhook. Messages of the service itself, e.g. about a join, are not delivered.

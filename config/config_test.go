@@ -99,6 +99,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback", HTTP: config.HTTP{ModelErrors: config.ModelErrorsText}},
 		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
+		Messages:    config.Messages{AckScope: config.AckMentions},
 	}
 	want.Telegram = want.Discord
 	want.Telegram.GroupPolicy = "allowlist"

@@ -137,6 +137,7 @@ const (
 	TypeIdentityBotUnregistered     = "identity.bot_unregistered"
 	TypeDiscordInboundEdited        = "discord.inbound.edited"
 	TypeDiscordInboundDeleted       = "discord.inbound.deleted"
+	TypeDiscordReaction             = "discord.reaction"
 	TypePairingRequested            = "pairing.requested"
 	TypePairingApproved             = "pairing.approved"
 	TypePairingRevoked              = "pairing.revoked"
@@ -322,6 +323,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeIdentityBotUnregistered, Role: RoleObservability, Doc: "a bot no longer speaks for an agent"},
 	{Type: TypeDiscordInboundEdited, Role: RoleObservability, Doc: "a message that agents know was edited by its author"},
 	{Type: TypeDiscordInboundDeleted, Role: RoleObservability, Doc: "a message that agents know was deleted"},
+	{Type: TypeDiscordReaction, Role: RoleObservability, Doc: "a person reacted to a post of an agent, or took that back"},
 	{Type: TypePairingRequested, Role: RoleObservability, Doc: "an unknown person wrote to a bot and was given a code"},
 	{Type: TypePairingApproved, Role: RoleObservability, Doc: "an operator allowed a person to write to agents"},
 	{Type: TypePairingRevoked, Role: RoleObservability, Doc: "an operator took back that permission, or a request for it"},

@@ -60,6 +60,19 @@ type DiscordChange struct {
 	Summary   string `json:"summary,omitempty"`  // of edited: what observers keep of it
 }
 
+// DiscordReaction is the data of discord.reaction, for all channels: a person's reaction to a post of an agent.
+type DiscordReaction struct {
+	Context
+	Channel   string `json:"channel,omitempty"` // absent: discord
+	MessageID string `json:"messageId"`
+	ChannelID string `json:"channelId"` // the place or thread of the post
+	UserID    string `json:"userId"`
+	UserName  string `json:"userName,omitempty"`
+	Emoji     string `json:"emoji"`
+	Removed   bool   `json:"removed,omitempty"`
+	RunID     string `json:"runId,omitempty"` // the run that wrote the post
+}
+
 // CollabMessage is the data of collab.message: a message in a collaboration thread, for reading it as a conversation. The event's time
 // is when the message was sent.
 type CollabMessage struct {

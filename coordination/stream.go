@@ -76,6 +76,9 @@ func MessageOfStream(stream string) (id string, ok bool) {
 	return c.Name + ":" + rest, true
 }
 
+// ReactionStream is the stream of the reactions to a post. It is not that of the message, which begins with the decision about it.
+func ReactionStream(messageID string) string { return hashedStream("reaction/", messageID) }
+
 // PairingStream is the stream of a person's permission to write to agents in a channel; without a person, that of refused codes. A person
 // is known by the id in the service, never by a name.
 func PairingStream(channel, userID string) string {

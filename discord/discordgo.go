@@ -65,7 +65,8 @@ func throughProxy(r *http.Request) (*url.URL, error) {
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func (w *session) open(content bool) error {
-	w.own.Identify.Intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	w.own.Identify.Intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages |
+		discordgo.IntentGuildMessageReactions | discordgo.IntentDirectMessageReactions
 	if content {
 		w.own.Identify.Intents |= discordgo.IntentMessageContent
 	}

@@ -14,7 +14,8 @@ import (
 func folded(kind string) bool {
 	return slices.Contains([]string{"READY", "GUILD_CREATE", "GUILD_UPDATE", "GUILD_DELETE", "CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE",
 		"THREAD_CREATE", "THREAD_UPDATE", "THREAD_DELETE", "THREAD_LIST_SYNC", "THREAD_MEMBERS_UPDATE", "GUILD_ROLE_CREATE", "GUILD_ROLE_UPDATE",
-		"GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK"}, kind)
+		"GUILD_ROLE_DELETE", "GUILD_MEMBER_UPDATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_BULK",
+		"MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE"}, kind)
 }
 
 // fold handles the events one by one, in order.
@@ -95,6 +96,10 @@ func (b *bot) handle(d dispatch) {
 	case "MESSAGE_UPDATE":
 		if m, ok := shape[messageShape](b, d); ok && m.Edited != nil { // without: a preview or a thread was added
 			b.message(channel.Edited, &m, false)
+		}
+	case "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
+		if r, ok := shape[reactionShape](b, d); ok {
+			b.reacted(&r, d.kind == "MESSAGE_REACTION_REMOVE")
 		}
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		if gone, ok := shape[deletedShape](b, d); ok {

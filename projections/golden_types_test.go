@@ -166,6 +166,7 @@ var dataTypes = []struct {
 	{"run.", coordination.RunOver{}},
 	{"work.scheduled", coordination.WorkScheduled{}},
 	{"work.", coordination.WorkAttempt{}},
+	{"discord.reaction", coordination.DiscordReaction{}},
 	{"discord.inbound.edited", coordination.DiscordChange{}},
 	{"discord.inbound.deleted", coordination.DiscordChange{}},
 	{"discord.inbound.", coordination.DiscordInbound{}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/slack/slacktest"
@@ -32,6 +33,37 @@ func waits(t *testing.T, s waiter, what string, so func() bool) {
 	}
 }
 
+// logs waits until the log has so many events of a type.
+func logs(t *testing.T, r *reloading, typ string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), a2atest.Patience)
+	defer cancel()
+	for r.count(t, typ) < n {
+		head, err := r.Program.log.Head(ctx)
+		if err == nil && r.count(t, typ) < n {
+			_, err = r.Program.log.Wait(ctx, head.Seq+1)
+		}
+		if err != nil {
+			t.Fatalf("wait for %d of %s: %v", n, typ, err)
+		}
+	}
+}
+
+// reacted waits for a reaction to the only post, done twice, and checks that it is noted once, for an agent.
+func reacted(t *testing.T, r *reloading, react func() error) {
+	t.Helper()
+	logs(t, r, coordination.TypeDiscordSent, 1)
+	for range 2 {
+		if err := react(); err != nil && !strings.Contains(err.Error(), "already_reacted") {
+			t.Fatal(err)
+		}
+	}
+	logs(t, r, coordination.TypeDiscordReaction, 1)
+	if n := r.count(t, coordination.TypeDiscordReaction); n != 1 {
+		t.Errorf("the reaction is noted %d times, want once", n)
+	}
+}
+
 // The bot reacts to a message that its agent handles, and takes that back after the answer.
 func TestMessagesAreAcknowledgedInDiscord(t *testing.T) {
 	t.Parallel()
@@ -48,6 +80,7 @@ func TestMessagesAreAcknowledgedInDiscord(t *testing.T) {
 	m := team.says(team.dev.ID, "%s 안녕", team.at("eden"))
 	team.await("the answer", func() bool { return len(team.texts(team.dev.ID)) == 2 })
 	waits(t, team.discord, "the acknowledgement is removed", func() bool { return acks(team) == 0 })
+	reacted(t, team.reloading, func() error { return team.person.React(team.written(team.dev.ID)[1], "👍") })
 	team.quiet()
 	if n := len(team.events("work.completed")); n != 3 {
 		t.Errorf("%d pieces of work are done, want the acknowledgement %s, the answer, and the removal", n, delivery.AckEffect(m.ID, "eden"))
@@ -71,8 +104,9 @@ func TestMessagesAreAcknowledgedInTelegram(t *testing.T) {
 	team.reloading = startReloading(t, map[string]string{settings.FileName: team.text}, withGateway, team.options)
 	private := team.bora.Private(team.ruda)
 	team.write(private, telegramtest.Draft{Text: "hello"})
-	team.shows(private, "ruda has heard")
+	answer := team.shows(private, "ruda has heard")
 	waits(t, team.telegram, "the acknowledgement is removed", func() bool { return acks() == 0 })
+	reacted(t, team.reloading, func() error { return team.bora.React(answer, "👍") })
 }
 
 func TestMessagesAreAcknowledgedInSlack(t *testing.T) {
@@ -93,6 +127,7 @@ func TestMessagesAreAcknowledgedInSlack(t *testing.T) {
 	}, func(_ *slackTeam, text string) string { return acknowledging(text) })
 	server, place = team.slack, team.channel.ID
 	team.write(team.bora.Post(place, team.eden.Mention()+" what do you think?"))
-	team.shows(place, "*eden* has heard")
+	answer := team.shows(place, "*eden* has heard")
 	waits(t, server, "the acknowledgement is removed", func() bool { return acks() == "" })
+	reacted(t, team.reloading, func() error { return team.bora.React(place, answer.TS, "tada") })
 }

@@ -52,6 +52,10 @@ func (a *app) event(e envelope) bool {
 		if m, ok := shape[messageShape](a, kind.Type, outer.Event); ok {
 			return a.message(&m, false)
 		}
+	case "reaction_added", "reaction_removed":
+		if r, ok := shape[reactionShape](a, kind.Type, outer.Event); ok {
+			return a.reacted(&r, kind.Type == "reaction_removed")
+		}
 	case "member_joined_channel", "member_left_channel":
 		if m, ok := shape[memberShape](a, kind.Type, outer.Event); ok && m.User == a.current().UserID {
 			a.seat.set(m.Channel, kind.Type == "member_joined_channel")

@@ -38,3 +38,25 @@ func (b *Apps) React(ctx context.Context, account, id, message, emoji string, on
 	}
 	return refused
 }
+
+type reactionShape struct {
+	User     string `json:"user"`
+	Reaction string `json:"reaction"`
+	ItemUser string `json:"item_user"`
+	Item     struct {
+		Type    string `json:"type"`
+		Channel string `json:"channel"`
+		TS      string `json:"ts"`
+	} `json:"item"`
+}
+
+// reacted delivers a reaction of another user to a message of the app. It returns false if that has to wait.
+func (a *app) reacted(r *reactionShape, removed bool) bool {
+	own := a.current().UserID
+	if r.Item.Type != "message" || r.ItemUser != own || r.User == own || stamp(r.Item.TS) == 0 {
+		return true
+	}
+	in := place{chat: r.Item.Channel}
+	f := channel.Message{ID: in.messageID(r.Item.TS), Author: channel.Author{User: a.user(r.User)}}
+	return a.locate(&f, in, "") && a.deliver(channel.Inbound{Kind: channel.Reacted, Message: f, Reaction: channel.Reaction{Emoji: r.Reaction, Removed: removed}})
+}

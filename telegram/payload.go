@@ -155,7 +155,7 @@ type memberChangeShape struct {
 }
 
 // allowedUpdates are the kinds of updates that bots ask for.
-var allowedUpdates = []string{"message", "edited_message", "callback_query", "my_chat_member"}
+var allowedUpdates = []string{"message", "edited_message", "callback_query", "my_chat_member", "message_reaction"}
 
 type updateShape struct {
 	ID      int64              `json:"update_id"`
@@ -163,4 +163,5 @@ type updateShape struct {
 	Edited  *messageShape      `json:"edited_message"`
 	Pressed *pressShape        `json:"callback_query"`
 	Member  *memberChangeShape `json:"my_chat_member"`
+	Reacted *reactedShape      `json:"message_reaction"`
 }

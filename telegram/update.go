@@ -18,6 +18,8 @@ func (b *bot) update(u *updateShape) bool {
 		b.pressed(u.Pressed)
 	case u.Member != nil:
 		b.joined(u.Member)
+	case u.Reacted != nil:
+		return b.reacted(u.Reacted)
 	}
 	return true
 }

@@ -25,8 +25,11 @@ func (m *Service) change(ctx context.Context, in *channel.Inbound) {
 	}
 }
 
-// changed returns the event of an edit or deletion, none if it is not noted.
+// changed returns the event of an edit, a deletion or a reaction, none if it is not noted.
 func (h *intake) changed(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	if h.in.Kind == channel.Reacted {
+		return h.reacted(tx)
+	}
 	earlier, err := routing.Earlier(tx, h.message.ID)
 	if err != nil || earlier == nil {
 		return nil, err

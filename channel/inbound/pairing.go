@@ -31,7 +31,7 @@ func (h *intake) admit(tx eventstore.Tx, s *route.Situation) error {
 func (h *intake) pairs(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
 	m, now := &h.message, h.now.UnixMilli()
 	i := slices.IndexFunc(d.Verdicts, func(v route.Verdict) bool { return v.Reason == route.DirectNotPaired })
-	if i < 0 || m.Author.Bot || m.Author.Webhook {
+	if i < 0 || m.Author.Bot || m.Author.Webhook || h.in.Message.Group { // in a group of people others would read the code
 		return nil, nil
 	}
 	s, err := routing.Pairings(tx, h.o.Channel, now)

@@ -21,7 +21,7 @@ func AllScopes() []string {
 
 // AllEvents are all subscriptions.
 func AllEvents() []string {
-	return []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added", "member_joined_channel"}
+	return []string{"app_mention", "message.channels", "message.groups", "message.im", "message.mpim", "reaction_added", "reaction_removed", "member_joined_channel"}
 }
 
 // App is an installed app with a bot user.

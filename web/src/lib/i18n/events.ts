@@ -92,6 +92,7 @@ export const eventTypes: Record<string, Word> = dictionary({
   'discord.inbound.dropped': { ko: '메시지 버림', en: 'message dropped' },
   'discord.inbound.edited': { ko: '메시지 고침', en: 'message edited' },
   'discord.inbound.deleted': { ko: '메시지 지움', en: 'message deleted' },
+  'discord.reaction': { ko: '에이전트 글에 반응', en: 'reaction to a post' },
   'pairing.requested': { ko: '모르는 사람에게 코드 줌', en: 'code given to an unknown person' },
   'pairing.approved': { ko: '사람에게 허락함', en: 'person allowed to write' },
   'pairing.revoked': { ko: '허락을 거둠', en: 'permission taken back' },
