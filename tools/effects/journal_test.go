@@ -138,7 +138,7 @@ func TestCallIsRecorded(t *testing.T) {
 		t.Errorf("repeated: %+v, %v; made %d times", out, err, h.made.Load())
 	}
 	events, err := h.db.Read(t.Context(), 0, 10)
-	if err != nil || strings.Contains(fmt.Sprintf("%s", events[0].Data), "hunter2") {
+	if err != nil || strings.Contains(string(events[0].Data), "hunter2") {
 		t.Errorf("%s, %v", events[0].Data, err)
 	}
 	h.do = text("other")
