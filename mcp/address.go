@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,24 +21,25 @@ func (c *connection) address() sdk.Transport {
 	c.idle = base.CloseIdleConnections
 	return &sdk.StreamableClientTransport{
 		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage,
-		HTTPClient: &http.Client{Transport: &sender{base: base, to: to, connection: c}},
+		HTTPClient: &http.Client{Transport: &sender{base: base, connection: c}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+			if r.URL.Host != to.Host || r.URL.Scheme != to.Scheme {
+				return fmt.Errorf("it refers to another host: %s", r.URL.Host)
+			}
+			return nil
+		}},
 	}
 }
 
-// sender adds the headers of the configuration, for its own host only, and bounds answers.
+// sender adds the headers of the configuration, and bounds answers.
 type sender struct {
 	base       *http.Transport
-	to         *url.URL
 	connection *connection
 }
 
 func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
-	own := r.URL.Scheme == s.to.Scheme && r.URL.Host == s.to.Host
-	if own {
-		r = r.Clone(r.Context())
-		for _, h := range s.connection.server.conf.Headers {
-			r.Header.Set(h.Name, h.Value.Reveal())
-		}
+	r = r.Clone(r.Context())
+	for _, h := range s.connection.server.conf.Headers {
+		r.Header.Set(h.Name, h.Value.Reveal())
 	}
 	e, _ := r.Context().Value(exchangeKey{}).(*exchange)
 	if e != nil {

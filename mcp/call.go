@@ -32,9 +32,10 @@ type exchange struct {
 	refused  atomic.Int64 // of them, those that the server did not accept
 }
 
-// unmade reports whether the server has accepted nothing.
-func (e *exchange) unmade() bool {
-	return e.refused.Load() > 0 && e.refused.Load() == e.requests.Load()
+// unmade reports whether the server has accepted nothing, or was sent nothing.
+func (e *exchange) unmade(c *connection) bool {
+	sent, refused := e.requests.Load(), e.refused.Load()
+	return refused > 0 && refused == sent || sent == 0 && c.traced
 }
 
 // call makes a request of a tool call, and judges its outcome.
@@ -51,7 +52,7 @@ func (s *server) call(ctx context.Context, do func(context.Context, *connection)
 	e := &exchange{}
 	declined := c.declined.Load()
 	r, err := c.exchange(withExchange(ctx, e), do)
-	out, err, outcome := s.judge(ctx, c, e, r, err)
+	out, outcome, err := s.judge(ctx, c, e, r, err)
 	s.opts.Called(s.conf.Name, outcome, time.Since(began))
 	if err == nil && c.declined.Load() > declined {
 		out.Text += "\n(The server asked for input, which openclawd declines: " + CodeDeclined + ".)"
@@ -122,29 +123,29 @@ func (c *connection) exchange(ctx context.Context, do func(context.Context, *con
 }
 
 // judge says what became of a request.
-func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *result, err error) (tool.Output, error, Outcome) {
+func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *result, err error) (tool.Output, Outcome, error) {
 	var answered *jsonrpc.Error
 	var network *net.OpError
-	unknown := func(reason string) (tool.Output, error, Outcome) {
-		return tool.Output{}, &tools.UnknownOutcomeError{Reason: reason, Err: errors.New(s.shown(err.Error(), maxProblem))}, Unknown
+	unknown := func(reason string) (tool.Output, Outcome, error) {
+		return tool.Output{}, Unknown, &tools.UnknownOutcomeError{Reason: reason, Err: errors.New(s.shown(err.Error(), maxProblem))}
 	}
 	switch {
 	case err == nil && r.isError:
-		return r.output(s), nil, Failed
+		return r.output(s), Failed, nil
 	case err == nil:
-		return r.output(s), nil, OK
+		return r.output(s), OK, nil
 	case errors.Is(err, errLate):
 		return unknown(effects.ReasonTimeout)
 	case ctx.Err() != nil:
-		return tool.Output{}, ctx.Err(), Unknown
+		return tool.Output{}, Unknown, ctx.Err()
 	case errors.As(err, &answered) && !ownCode(answered.Code):
 		return tool.Output{Text: s.shown(fmt.Sprintf("The MCP server %s refused the call: %s (code %d)", s.conf.Name, answered.Message, answered.Code), maxProblem),
-			IsError: true}, nil, Failed
-	case e.unmade(), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
-		if errors.Is(err, sdk.ErrSessionMissing) {
+			IsError: true}, Failed, nil
+	case e.unmade(c), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
+		if errors.Is(err, sdk.ErrSessionMissing) || e.requests.Load() == 0 {
 			c.fail(err) // a new session is needed
 		}
-		return tool.Output{}, (&downError{server: s.conf.Name, problem: s.shown(err.Error(), maxProblem)}).unavailable(), Unmade
+		return tool.Output{}, Unmade, (&downError{server: s.conf.Name, problem: s.shown(err.Error(), maxProblem)}).unavailable()
 	}
 	if c.process != nil {
 		c.fail(c.process.lost(err)) // nothing else can be said to it

@@ -17,6 +17,7 @@ type connection struct {
 	session  *sdk.ClientSession
 	process  *process // nil: an address
 	idle     func()   // closes idle connections to an address
+	traced   bool     // requests over HTTP are seen in the context of their exchange
 	since    time.Time
 	name     string // what the server calls itself
 	protocol string

@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/buildinfo"
 )
 
 // Offered is a tool that a server offers to agents.
@@ -21,6 +24,31 @@ type Probed struct {
 	Servers []State   `json:"servers"`
 	Tools   []Offered `json:"tools"`
 }
+
+// ProbeFile is Probe for a configuration file. Errors are *NoServerError, or those of the file.
+func ProbeFile(ctx context.Context, path string, getenv func(string) string, name string, start bool) (Probed, error) {
+	loaded, findings := config.Load(path, getenv)
+	if err := findings.Err(); err != nil {
+		return Probed{}, err
+	}
+	o := Options{Config: func() *config.Config { return loaded }, Logger: slog.New(slog.DiscardHandler), Getenv: getenv, Version: buildinfo.Read().Version}
+	p := Probe(ctx, o, name, start)
+	if name != "" && len(p.Servers) == 0 {
+		return p, &NoServerError{name}
+	}
+	return p, nil
+}
+
+// NoServerError reports a server that the configuration does not have.
+type NoServerError struct{ Name string }
+
+func (e *NoServerError) Error() string { return fmt.Sprintf("mcp.servers has no %q", e.Name) }
+
+// Code is the stable code of the error.
+func (e *NoServerError) Code() string { return "no_server" }
+
+// Hint says what to do.
+func (e *NoServerError) Hint() string { return "openclawd mcp list lists the servers" }
 
 // Probe starts the servers of a configuration, or the one that is named, and ends them again. With start false it only says which there are.
 func Probe(ctx context.Context, o Options, name string, start bool) Probed {

@@ -151,7 +151,10 @@ func (s *server) start(failures int) {
 	defer stop()
 	c, err := connect(ctx, s, failures)
 	if err == nil {
-		if err = c.list(ctx); err != nil {
+		e := &exchange{}
+		err = c.list(withExchange(ctx, e))
+		c.traced = e.requests.Load() > 0
+		if err != nil {
 			err = fmt.Errorf("list its tools: %w", err)
 			c.close()
 		}

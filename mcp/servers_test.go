@@ -1,12 +1,12 @@
 package mcp_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -405,8 +405,13 @@ func TestServerWithAnAddress(t *testing.T) {
 	t.Parallel()
 	good := httptest.NewServer(mcptest.Handler("Authorization", "Bearer "+secret))
 	defer good.Close()
+	reached := atomic.Int64{}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	defer elsewhere.Close()
+	moved := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
 	h := setup(t, func(*fixture) string {
-		return fmt.Sprintf(`web: {url: %q, headers: {Authorization: 'Bearer %s'}}, locked: {url: %[1]q, transport: 'streamable-http'}`, good.URL, secret)
+		return fmt.Sprintf(`moved: {url: %q, headers: {Authorization: 'Bearer %s'}}, `, moved.URL, secret) + fmt.Sprintf(`web: {url: %q, headers: {Authorization: 'Bearer %s'}}, locked: {url: %[1]q, transport: 'streamable-http'}`, good.URL, secret)
 	})
 	h.says("web__echo", `{"text": "over http"}`, "over http")
 	out, err := h.call("web__ask", `{}`)
@@ -414,15 +419,20 @@ func TestServerWithAnAddress(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	h.offered(eden())
+	h.until("moved is down", func() bool { return h.state("moved").State == mcp.StateDown })
+	if s := h.state("moved"); reached.Load() > 0 || !strings.Contains(s.Error, "another host") {
+		t.Errorf("%+v; the other host was asked %d times", s, reached.Load())
+	}
 	if s := h.state("locked"); s.State != mcp.StateDown || !strings.Contains(strings.ToLower(s.Error), "unauthorized") {
 		t.Errorf("%+v", s)
 	}
 	good.CloseClientConnections()
 	good.Close()
-	if out, err := h.call("web__append", `{"line": "x"}`); err == nil && !out.IsError {
+	if out, err := h.call("web__append", `{"line": "x"}`); err == nil && !out.IsError { // unknown, if it was sent over the connection that ends
 		t.Error("it answers although it is gone")
 	}
-	if outcome, _ := h.outcome.Load("web"); cmp.Or(outcome, any(mcp.OK)) == mcp.OK {
+	h.unavailable("web__append", `{"line": "x"}`)
+	if outcome, _ := h.outcome.Load("web"); outcome != mcp.Unmade {
 		t.Errorf("the outcome is %v", outcome)
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/tools/effects"
@@ -19,9 +18,8 @@ func newMCP(p *process) *cobra.Command {
 	var probe bool
 	servers := newMCPProbe(p, "list", "List the MCP servers of openclaw.json", &probe, mcp.Probed.ServerTable)
 	servers.Flags().BoolVar(&probe, "probe", false, "start the servers for a moment, beside a running openclawd, to see how they are")
-	always := true
 	return newGroup("mcp", "Show MCP servers, call their tools, and list calls", servers,
-		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", &always, mcp.Probed.ToolTable), newToolsCall(p), newMCPLog(p))
+		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", new(true), mcp.Probed.ToolTable), newToolsCall(p), newMCPLog(p))
 }
 
 // newMCPProbe is a command that shows what servers are like, as a table or in JSON.
@@ -37,19 +35,11 @@ func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Pro
 			if err != nil {
 				return err
 			}
-			loaded, findings := config.Load(path, p.getenv)
-			if err := findings.Err(); err != nil {
+			probed, err := mcp.ProbeFile(cmd.Context(), path, p.getenv, strings.Join(args, ""), *start)
+			if err != nil {
 				return err
 			}
-			server := ""
-			if len(args) > 0 {
-				server = args[0]
-			}
-			probed := mcp.Probe(cmd.Context(), mcp.Options{Config: func() *config.Config { return loaded }, Logger: slog.New(slog.DiscardHandler), Getenv: p.getenv}, server, *start)
-			switch {
-			case server != "" && len(probed.Servers) == 0:
-				return &codedError{text: fmt.Sprintf("mcp.servers has no %q", server), code: "no_server", hint: "openclawd mcp list lists the servers"}
-			case c.asJSON:
+			if c.asJSON {
 				return output.JSON(p.stdout, probed)
 			}
 			head, rows := table(probed)
@@ -66,8 +56,7 @@ func newMCPLog(p *process) *cobra.Command {
 	var q effects.Query
 	cmd := &cobra.Command{
 		Use:     "log",
-		Short:   "List calls of tools with an outside effect",
-		Long:    "Lists recorded calls, the newest first: open, ok, error, or unknown if it is not known whether the call had its effect.",
+		Short:   "List calls of tools with an outside effect, the newest first",
 		Example: "  openclawd mcp log\n  openclawd mcp log --state unknown --server files",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -88,6 +77,6 @@ func newMCPLog(p *process) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&q.Server, "server", "", "only calls of this MCP `SERVER`")
-	cmd.Flags().StringVar(&q.State, "state", "", "only calls in this `STATE`: open, ok, error, unknown")
+	cmd.Flags().StringVar(&q.State, "state", "", "only calls in this `STATE`: open, ok, error, or unknown if it is not known whether the call had its effect")
 	return cmd
 }

@@ -2,6 +2,7 @@ package effects_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func TestCallIsRecorded(t *testing.T) {
 		t.Errorf("repeated: %+v, %v; made %d times", out, err, h.made.Load())
 	}
 	events, err := h.db.Read(t.Context(), 0, 10)
-	if err != nil || strings.Contains(fmt.Sprintf("%s", events[0].Data), "hunter2") {
+	if err != nil || strings.Contains(string(events[0].Data), "hunter2") {
 		t.Errorf("%s, %v", events[0].Data, err)
 	}
 	h.do = text("other")
@@ -151,6 +152,51 @@ func TestCallIsRecorded(t *testing.T) {
 	}
 	if h.made.Load() != 4 {
 		t.Errorf("made %d times", h.made.Load())
+	}
+}
+
+// The calls are listed with their outcomes, the newest first.
+func TestList(t *testing.T) {
+	t.Parallel()
+	h := setup(t, tools.RepeatReadOnly, text("fine"))
+	for n, do := range []func(context.Context, *tools.Call) (tool.Output, error){
+		text("fine"),
+		func(context.Context, *tools.Call) (tool.Output, error) {
+			return tool.Output{Text: "no", IsError: true}, nil
+		},
+		func(context.Context, *tools.Call) (tool.Output, error) {
+			return tool.Output{}, &tools.UnknownOutcomeError{Reason: "timeout", Err: errors.New("late")}
+		},
+	} {
+		h.do = do
+		if _, err := h.call(t.Context(), fmt.Sprint(n), `{}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		q    effects.Query
+		want []string
+	}{
+		{effects.Query{Limit: 10}, []string{"unknown late", "error no", "ok fine"}},
+		{effects.Query{Limit: 2}, []string{"unknown late", "error no"}},
+		{effects.Query{Limit: 10, State: "ok", Server: "web"}, []string{"ok fine"}},
+		{effects.Query{Limit: 10, State: "open"}, nil},
+		{effects.Query{Limit: 10, Server: "other"}, nil},
+	} {
+		var got []string
+		err := h.db.View(t.Context(), func(tx *sql.Tx) error {
+			list, err := effects.List(t.Context(), tx, c.q)
+			for _, r := range list {
+				if r.Tool != "post" || r.Server != "web" || r.Repeat != "readOnly" || r.CallID == "" || r.CalledAt == 0 {
+					t.Errorf("%+v", r)
+				}
+				got = append(got, r.State+" "+r.Text)
+			}
+			return err
+		})
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%+v: %v\n%s", c.q, err, diff)
+		}
 	}
 }
 

@@ -47,10 +47,8 @@ func openCalls(ctx context.Context, tx *sql.Tx) (open []intent, err error) {
 			return err
 		}
 		c.CallID = strings.TrimPrefix(c.stream, coordination.ToolCallStreams)
-		if len(data) > 0 { // else it is redacted
-			if err := json.Unmarshal(data, &c.ToolCalled); err != nil {
-				return err
-			}
+		if json.Unmarshal(data, &c.ToolCalled) != nil { // it is redacted, or of another program; it ends all the same
+			c.ToolCalled = coordination.ToolCalled{CallID: c.CallID}
 		}
 		open = append(open, c)
 		return nil
