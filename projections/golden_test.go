@@ -32,6 +32,7 @@ var goldenLogs = map[string]string{
 	"8-redacted":        "ea1a6e8e734369599ed1d5c518775aea69b8b2319f05c417a929ae5b77498512",
 	"10-pairing":        "e58eed2f78a004612bfde9897096364056a4914599a22c896ad8999e223d3cf7",
 	"11-edits":          "9c8623bd8752b8ba67f75a8ee136b1f7ab50de0be653f52fa0c5d27b5ae1d490",
+	"13-commands":       "2a94cfc18fda04d41a382da709dc9cd92e9ab70fdcac0bce9e6004a84986c027",
 	"9-collab-messages": "a06e7aadfea1e117f07f6bcf0e1e897e4239afab09f03f3e90aa99a230d0d852",
 }
 
@@ -71,6 +72,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "7-discord.ndjson", discordHistory(t))
 		recordGolden(t, "8-redacted.ndjson", redactedHistory(t), redactedSeqs...)
 		recordGolden(t, "9-collab-messages.ndjson", collabHistory(t))
+		recordGolden(t, "13-commands.ndjson", commandHistory(t))
 		recordGolden(t, "10-pairing.ndjson", pairingHistory(t))
 		recordGolden(t, "11-edits.ndjson", editHistory(t))
 	}

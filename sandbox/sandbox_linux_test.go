@@ -99,7 +99,7 @@ func (y *yard) run(kind sandbox.Kind, script string, limits sandbox.Limits) (san
 
 func (y *yard) probe(kind sandbox.Kind) sandbox.Report {
 	c, _ := y.command(kind, "")
-	return sandbox.Probe(y.t.Context(), c, y.state, []string{y.secret, y.db, y.to})
+	return sandbox.Probe(y.t.Context(), c, y.state, []string{y.state, y.secret, y.db, y.to})
 }
 
 // working are the sandboxes that hold on this machine.
