@@ -56,9 +56,9 @@ func (t *targets) writeOutside() Finding {
 		_ = one.Close()
 	}
 	two := os.WriteFile(filepath.Join(t.Outside, "made"), nil, 0o600)
-	three := os.Rename(t.Canary, filepath.Join(t.Home, ".openclawd-probe-moved"))
+	three := unix.Rename(t.Canary, filepath.Join(t.Home, ".openclawd-probe-moved"))
 	if three == nil {
-		_ = os.Rename(filepath.Join(t.Home, ".openclawd-probe-moved"), t.Canary)
+		_ = unix.Rename(filepath.Join(t.Home, ".openclawd-probe-moved"), t.Canary)
 	}
 	four := os.Link(t.Canary, filepath.Join(t.Home, ".openclawd-probe-link"))
 	if four == nil {
