@@ -27,8 +27,9 @@ func (c *Config) decodeTools(f *fields) {
 	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", "write", "edit", "bash", "exec")}
 	gate.done()
 	c.Tools.Exec = decodeExec(f.within("exec"))
+	c.Tools.Web = decodeWeb(f.within("web"))
 	c.Tools.ToolPolicy = decodeToolPolicy(f)
-	f.others("web", "media", "links", "message", "elevated", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
+	f.others("media", "links", "message", "elevated", "fs", "loopDetection", "sandbox", "sessions_spawn", "experimental", "codeMode",
 		"toolSearch", "updatePlan", "github", "swarm")
 	f.done()
 }
@@ -41,6 +42,23 @@ func decodeExec(f *fields) Exec {
 		"commandHighlighting", "backgroundMs", "approvalRunningNoticeMs", "cleanupMs", "notifyOnExit", "notifyOnExitEmptySuccess", "applyPatch")
 	f.done()
 	return e
+}
+
+// decodeWeb reads how agents reach the web.
+func decodeWeb(f *fields) (w Web) {
+	fetch := f.within("fetch")
+	w.Fetch = WebFetch{AllowHosts: fetch.texts("allowHosts"), Robots: fetch.flag("robots", true),
+		Timeout: time.Duration(fetch.count("timeoutSeconds", 30, 1, 600)) * time.Second}
+	fetch.others("enabled", "provider", "maxChars", "maxCharsCap", "maxResponseBytes", "cacheTtlMinutes", "maxRedirects", "userAgent", "readability", "useTrustedEnvProxy",
+		"ssrfPolicy", "firecrawl")
+	fetch.done()
+	search := f.within("search")
+	w.Search = WebSearch{Provider: search.text("provider", ""), APIKey: search.secret("apiKey"), BaseURL: search.text("baseUrl", "")}
+	search.others("enabled", "maxResults", "timeoutSeconds", "cacheTtlMinutes", "openaiCodex", "perplexity", "grok", "gemini", "kimi", "brave")
+	search.done()
+	f.others("x_search")
+	f.done()
+	return w
 }
 
 // toolNames reads tools that are restricted by a condition. An entry that cannot be a tool's name, such as a pattern

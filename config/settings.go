@@ -122,6 +122,27 @@ type Tools struct {
 	TaskEnforcer TaskEnforcer
 	PlanGate     PlanGate
 	Exec         Exec
+	Web          Web
+}
+
+// Web says how agents reach the web.
+type Web struct {
+	Fetch  WebFetch
+	Search WebSearch
+}
+
+// WebFetch says which pages agents may fetch.
+type WebFetch struct {
+	AllowHosts []string // hosts, or host:port, that may have addresses that are not public
+	Robots     bool     // obey robots.txt
+	Timeout    time.Duration
+}
+
+// WebSearch names the provider of searches.
+type WebSearch struct {
+	Provider string // brave or searxng; "" for none
+	APIKey   Secret
+	BaseURL  string // of searxng
 }
 
 // Exec says how agents' commands are run.

@@ -33,6 +33,7 @@ var goldenLogs = map[string]string{
 	"10-pairing":        "e58eed2f78a004612bfde9897096364056a4914599a22c896ad8999e223d3cf7",
 	"11-edits":          "9c8623bd8752b8ba67f75a8ee136b1f7ab50de0be653f52fa0c5d27b5ae1d490",
 	"12-reactions":      "bca3856ee816b75569226bea21d4989305970e5cad838226ee662bbd13edddaf",
+	"13-commands":       "2a94cfc18fda04d41a382da709dc9cd92e9ab70fdcac0bce9e6004a84986c027",
 	"9-collab-messages": "a06e7aadfea1e117f07f6bcf0e1e897e4239afab09f03f3e90aa99a230d0d852",
 }
 
@@ -72,6 +73,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "7-discord.ndjson", discordHistory(t))
 		recordGolden(t, "8-redacted.ndjson", redactedHistory(t), redactedSeqs...)
 		recordGolden(t, "9-collab-messages.ndjson", collabHistory(t))
+		recordGolden(t, "13-commands.ndjson", commandHistory(t))
 		recordGolden(t, "10-pairing.ndjson", pairingHistory(t))
 		recordGolden(t, "11-edits.ndjson", editHistory(t))
 		recordGolden(t, "12-reactions.ndjson", reactionHistory(t))

@@ -10,6 +10,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,9 +56,9 @@ func (t *targets) writeOutside() Finding {
 		_ = one.Close()
 	}
 	two := os.WriteFile(filepath.Join(t.Outside, "made"), nil, 0o600)
-	three := os.Rename(t.Canary, filepath.Join(t.Home, ".openclawd-probe-moved"))
+	three := unix.Rename(t.Canary, filepath.Join(t.Home, ".openclawd-probe-moved"))
 	if three == nil {
-		_ = os.Rename(filepath.Join(t.Home, ".openclawd-probe-moved"), t.Canary)
+		_ = unix.Rename(filepath.Join(t.Home, ".openclawd-probe-moved"), t.Canary)
 	}
 	four := os.Link(t.Canary, filepath.Join(t.Home, ".openclawd-probe-link"))
 	if four == nil {
@@ -72,12 +74,25 @@ func (t *targets) writeOutside() Finding {
 
 func (t *targets) protected() Finding {
 	for _, path := range t.Protected {
+		if below, err := filepath.Rel(path, t.Home); err == nil && filepath.IsLocal(below) {
+			if t.showsMore(path, below) {
+				return found(CheckProtected, true, path+" could be listed")
+			}
+			continue
+		}
 		if f, err := os.Open(path); err == nil {
 			_ = f.Close()
 			return found(CheckProtected, true, path+" could be opened")
 		}
 	}
 	return found(CheckProtected, false, "")
+}
+
+// showsMore reports whether a directory above the workspace shows anything but the way to it.
+func (t *targets) showsMore(path, below string) bool {
+	entries, err := os.ReadDir(path)
+	way, _, _ := strings.Cut(below, string(filepath.Separator))
+	return err == nil && below != "." && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() != way })
 }
 
 const dialTime = 2 * time.Second

@@ -99,7 +99,7 @@ func (y *yard) run(kind sandbox.Kind, script string, limits sandbox.Limits) (san
 
 func (y *yard) probe(kind sandbox.Kind) sandbox.Report {
 	c, _ := y.command(kind, "")
-	return sandbox.Probe(y.t.Context(), c, y.state, []string{y.secret, y.db, y.to})
+	return sandbox.Probe(y.t.Context(), c, y.state, []string{y.state, y.secret, y.db, y.to})
 }
 
 // working are the sandboxes that hold on this machine.
@@ -152,7 +152,7 @@ var escapes = []string{
 	`exec 3<>/dev/tcp/127.0.0.1/$PORT && echo ESCAPED`, `exec 3<>/dev/udp/127.0.0.1/53 && echo x >&3 && ls /sys/class/net/eth0 && echo ESCAPED`,
 	`exec 3<>/dev/tcp/1.1.1.1/80 && echo ESCAPED`, `hostname evil && echo ESCAPED`, `date -s 2001-01-01 && echo ESCAPED`, `sysctl -w kernel.hostname=x && echo ESCAPED`,
 	`echo x > /proc/sys/kernel/hostname && echo ESCAPED`, `echo 1 > /proc/sysrq-trigger && echo ESCAPED`, `echo x > /proc/self/oom_score_adj && echo -1000 > /proc/self/oom_score_adj && echo ESCAPED`,
-	`cp /bin/true s && chmod u+s s && echo ESCAPED`, `cp /bin/true s2 && chmod 6755 s2 && echo ESCAPED`, `dmesg && echo ESCAPED`, `su -c true nobody && echo ESCAPED`,
+	`cp /bin/true s && chmod u+s s && echo ESCAPED`, `cp /bin/true s2 && chmod 6755 s2 && echo ESCAPED`, `dmesg && echo ESCAPED`, `su -c true daemon && echo ESCAPED`,
 	`sudo -n true && echo ESCAPED`, `strace -p $VICTIM -o t & sleep 0.1; grep -q . t 2>/dev/null && echo ESCAPED`, `gdb -p $VICTIM -batch && echo ESCAPED`,
 	`env | grep ^OPENCLAWD && echo ESCAPED`, `env | grep -q CANARY_OF_PARENT && echo ESCAPED`, `find / -name gateway.token 2>/dev/null | grep -q . && echo ESCAPED`,
 	`grep -rs ` + secretText + ` /tmp /dev/shm /run /var 2>/dev/null | grep -q . && echo ESCAPED`, `ls -l /proc/self/fd | grep -e $STATE/gate -e $STATE/open && echo ESCAPED`,

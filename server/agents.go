@@ -43,6 +43,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/sessiontools"
 	"github.com/pronto-lab/openclawd/tools/spawn"
 	"github.com/pronto-lab/openclawd/tools/tasktools"
+	"github.com/pronto-lab/openclawd/tools/webtools"
 )
 
 // runDrainTime is how long running agent runs may take to finish during shutdown.
@@ -125,7 +126,8 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
-		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}))})
+		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}),
+		webtools.New(webtools.Options{}).Tools())})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}

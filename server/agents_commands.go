@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -22,11 +23,12 @@ func (p *Program) openCommands(a *agents) {
 // protected lists what agents reach neither with their file tools nor with commands.
 func (p *Program) protected() []string {
 	own := p.reserved()
-	list := append(own.Reserved, own.ReservedDirs...)
+	list := slices.Concat(own.Reserved, own.ReservedDirs)
 	if dir := p.opts.StateDir; dir != "" {
 		list = append(list, dir, settings.TokenFile(dir))
 	}
-	return append(list, p.newConfiguration().InForce().Files...)
+	list = append(list, p.newConfiguration().InForce().Files...)
+	return slices.DeleteFunc(list, func(path string) bool { return path == "" })
 }
 
 // commandLog writes to the log what commands write, and what probes of their sandboxes find.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
@@ -270,7 +271,7 @@ func (t *exchange) finish(ctx context.Context, payload json.RawMessage) error {
 	if a.Error == "" && state.State == string(run.Aborted) {
 		a.Error = meta.StopReason
 	}
-	a.Warning = cutWarning(meta.Prompt)
+	a.Warning = prompt.CutWarning(meta.Prompt)
 	if t.t.asJSON {
 		err = output.JSONLine(t.p.stdout, a)
 	} else {

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -73,9 +71,9 @@ func (l *list[T, A]) print(ctx context.Context, p *process, f *listFlags) error 
 		return err
 	}
 	if f.asJSON {
-		answer := listAnswer[A]{l.name, make([]A, len(list)), l.more}
+		answer := output.List[A]{Name: l.name, Rows: make([]A, len(list)), More: l.more}
 		for i := range list {
-			answer.list[i] = l.answer(&list[i])
+			answer.Rows[i] = l.answer(&list[i])
 		}
 		return output.JSON(p.stdout, answer)
 	}
@@ -110,29 +108,6 @@ func (l *list[T, A]) count(n, limit int) string {
 		return fmt.Sprintf("showing the newest %s; use --limit %d for more", count, most)
 	}
 	return count
-}
-
-// listAnswer is the JSON output of a list: {"<name>": [...], "count": 1}, with more if that is not nil.
-type listAnswer[A any] struct {
-	name string
-	list []A
-	more *bool
-}
-
-func (a listAnswer[A]) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	fmt.Fprintf(&b, "{%q: ", a.name)
-	if err := enc.Encode(a.list); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(&b, `, "count": %d`, len(a.list))
-	if a.more != nil {
-		fmt.Fprintf(&b, `, "more": %t`, *a.more)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
 }
 
 // itself is the answer of a row that is made for JSON.

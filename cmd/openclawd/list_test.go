@@ -13,9 +13,9 @@ func TestListAnswer(t *testing.T) {
 		ID string `json:"id"`
 	}
 	more := true
-	for want, answer := range map[string]listAnswer[row]{
-		`{"tasks":[{"id":"<a>"}],"count":1,"more":true}` + "\n": {"tasks", []row{{"<a>"}}, &more},
-		`{"runs":[],"count":0}` + "\n":                          {"runs", []row{}, nil},
+	for want, answer := range map[string]output.List[row]{
+		`{"tasks":[{"id":"<a>"}],"count":1,"more":true}` + "\n": {Name: "tasks", Rows: []row{{"<a>"}}, More: &more},
+		`{"runs":[],"count":0}` + "\n":                          {Name: "runs", Rows: []row{}},
 	} {
 		var b bytes.Buffer
 		if err := output.JSONLine(&b, answer); err != nil || b.String() != want {

@@ -53,6 +53,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newPolicy(p),
 		newTools(p),
 		newMCP(p),
+		newSandbox(p),
 		newCall(p),
 		newToken(p),
 		newOpen(p),

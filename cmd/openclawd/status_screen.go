@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/problems"
+	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/exectools"
 )
 
 // writeStatus prints a status screen: one line per part, then problems, then the newest errors.
@@ -195,8 +196,11 @@ func (p *process) backupLine(r *statusReport) string {
 func (p *process) writeTrouble(r *statusReport) error {
 	reasons := r.Reasons
 	if len(r.Unattended) > 0 {
-		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: doctor.CodeUnattended,
-			What: output.Printable(doctor.UnattendedLine(r.Unattended)), Hint: doctor.HintUnattended})
+		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: continuer.CodeUnattended,
+			What: output.Printable(continuer.UnattendedLine(r.Unattended)), Hint: continuer.HintUnattended})
+	}
+	if open, found := exectools.Held(r.Sandboxes); open {
+		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: exectools.CodeOpen, What: output.Printable(found), Hint: exectools.HintOpen})
 	}
 	for _, reason := range reasons {
 		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s: %s\n  %s\n", reason.Severity, reason.Code, reason.What, reason.Hint); err != nil {

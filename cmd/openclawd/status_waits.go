@@ -7,21 +7,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/cmd/openclawd/doctor"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/continuations"
 	"github.com/pronto-lab/openclawd/projections/pending"
+	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/exectools"
 )
 
 // statusWaits is what waits for people, and which agents are in back-off. It is read from the database, like openclawd
 // approvals.
 type statusWaits struct {
-	Approvals  *approvalsState     `json:"approvals,omitempty"`
-	Backoff    []agentBackoff      `json:"backoff,omitempty"`    // agents in back-off after failed prompts, by id
-	Unattended []doctor.Unattended `json:"unattended,omitempty"` // tasks of agents that are not configured
-	Unread     string              `json:"unread,omitempty"`     // why these are missing: the database is on another machine, or unreadable
+	Approvals  *approvalsState        `json:"approvals,omitempty"`
+	Backoff    []agentBackoff         `json:"backoff,omitempty"`    // agents in back-off after failed prompts, by id
+	Unattended []continuer.Unattended `json:"unattended,omitempty"` // tasks of agents that are not configured
+	Sandboxes  []exectools.Explained  `json:"sandboxes,omitempty"`  // what the last probes of agents' sandboxes have found
+	Unread     string                 `json:"unread,omitempty"`     // why these are missing: the database is on another machine, or unreadable
 }
 
 // approvalsState is the number of pending approvals.
@@ -63,7 +65,10 @@ func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config,
 			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
 		}
 	}
-	if w.Unattended, err = doctor.TasksUnattended(ctx, tx, team); err != nil {
+	if w.Unattended, err = continuer.TasksUnattended(ctx, tx, team); err != nil {
+		return err
+	}
+	if w.Sandboxes, err = exectools.Explain(ctx, tx, ""); err != nil {
 		return err
 	}
 	agents, err := continuations.List(ctx, tx)

@@ -17,8 +17,8 @@ const (
 	maxRecorded = 256 << 10
 )
 
-// output keeps the end of what a command writes.
-type output struct {
+// written keeps the end of what a command writes.
+type written struct {
 	mu       sync.Mutex
 	kept     []byte
 	first    int64 // position of the first kept byte
@@ -27,9 +27,9 @@ type output struct {
 	recorded int64 // bytes in the log
 }
 
-func newOutput() *output { return &output{} }
+func newOutput() *written { return &written{} }
 
-func (o *output) Write(b []byte) (int, error) {
+func (o *written) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n := len(b)
@@ -46,7 +46,7 @@ func (o *output) Write(b []byte) (int, error) {
 }
 
 // unseen returns the output since the last call, its end if it is long, and how many bytes were left out.
-func (o *output) unseen() (text string, omitted int64) {
+func (o *written) unseen() (text string, omitted int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	end := o.first + int64(len(o.kept))
@@ -60,7 +60,7 @@ func (o *output) unseen() (text string, omitted int64) {
 }
 
 // unrecorded returns the end of the output that is not in the log yet, its position, and how many bytes before it are left out.
-func (o *output) unrecorded() (text string, from, dropped int64) {
+func (o *written) unrecorded() (text string, from, dropped int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	end := o.first + int64(len(o.kept))
@@ -74,7 +74,7 @@ func (o *output) unrecorded() (text string, from, dropped int64) {
 }
 
 // lines returns some lines of what is kept; the last ones if from is 0.
-func (o *output) lines(from, limit int) string {
+func (o *written) lines(from, limit int) string {
 	o.mu.Lock()
 	all := strings.Split(strings.TrimRight(strings.ToValidUTF8(string(o.kept), "\uFFFD"), "\n"), "\n")
 	o.mu.Unlock()

@@ -28,7 +28,7 @@ type process struct {
 	began          time.Time
 	running        *sandbox.Process
 	in             io.WriteCloser
-	out            *output
+	out            *written
 	done           chan struct{} // closed when it has ended and its output is recorded
 	tool.Caller                  // who started it
 }

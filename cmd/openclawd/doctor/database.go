@@ -45,6 +45,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	c.checkChain(ctx, log)
 	c.checkTables(ctx, log)
 	c.checkUnattended(ctx, log)
+	c.checkSandboxes(ctx, log)
 	c.checkChannels(ctx, log)
 	c.checkFollowed(ctx, log)
 	c.checkSearch(log.Path())

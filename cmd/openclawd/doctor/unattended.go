@@ -3,62 +3,11 @@ package doctor
 import (
 	"context"
 	"database/sql"
-	"strings"
 
-	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
-	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/projections/tasks"
+	"github.com/pronto-lab/openclawd/services/continuer"
+	"github.com/pronto-lab/openclawd/tools/exectools"
 )
-
-// Unattended counts the tasks of an agent that is not configured: no agent works on them or is reminded of them.
-type Unattended struct {
-	AgentID string `json:"agentId"`
-	Tasks   int    `json:"tasks"` // unfinished tasks
-}
-
-// CodeUnattended is the code of findings about Unattended, HintUnattended their hint.
-const (
-	CodeUnattended = "tasks_unattended"
-	HintUnattended = `add the agent to openclaw.json again; or, to drop its tasks (openclawd tasks --agent AGENT), add it, ` +
-		`cancel them with openclawd tools call task_cancel '{"task_id": "ID"}' --agent AGENT, and remove it again`
-)
-
-// TasksUnattended lists the agents that have unfinished tasks but are not in the team, by id. A nil team is unknown,
-// and nothing is listed. Imported history has no tasks.
-func TasksUnattended(ctx context.Context, tx *sql.Tx, team *config.Config) (list []Unattended, err error) {
-	if team == nil {
-		return nil, nil
-	}
-	boards, err := tasks.Boards(ctx, tx)
-	for i := range boards {
-		b := &boards[i]
-		if team.AgentNamed(b.AgentID) != nil {
-			continue
-		}
-		open := 0
-		for _, n := range b.Counts {
-			open += n
-		}
-		if open > 0 {
-			list = append(list, Unattended{b.AgentID, open})
-		}
-	}
-	return list, err
-}
-
-// UnattendedLine names the owners of unattended tasks, as many as fit on a line.
-func UnattendedLine(list []Unattended) string {
-	const named = 5
-	var parts []string
-	for _, u := range list[:min(len(list), named)] {
-		parts = append(parts, output.Count(int64(u.Tasks), "open task")+" of "+u.AgentID)
-	}
-	if more := len(list) - named; more > 0 {
-		parts = append(parts, "those of "+output.Count(int64(more), "more agent"))
-	}
-	return strings.Join(parts, ", ") + ": no such agent is configured, so no agent works on them"
-}
 
 // checkUnattended checks for tasks of agents that were removed from the configuration.
 func (c *checkup) checkUnattended(ctx context.Context, log *sqlite.DB) {
@@ -66,17 +15,29 @@ func (c *checkup) checkUnattended(ctx context.Context, log *sqlite.DB) {
 	if team == nil {
 		return
 	}
-	var list []Unattended
+	var list []continuer.Unattended
 	err := log.View(ctx, func(tx *sql.Tx) (err error) {
-		list, err = TasksUnattended(ctx, tx, team)
+		list, err = continuer.TasksUnattended(ctx, tx, team)
 		return err
 	})
 	switch {
 	case err != nil:
 		c.failed("tables_unreadable", c.place.DB, "openclawd verify shows details", err)
 	case len(list) > 0:
-		c.warn(CodeUnattended, team.File, HintUnattended, "%s", UnattendedLine(list))
+		c.warn(continuer.CodeUnattended, team.File, continuer.HintUnattended, "%s", continuer.UnattendedLine(list))
 	default:
-		c.ok(CodeUnattended, team.File, "every unfinished task belongs to a configured agent")
+		c.ok(continuer.CodeUnattended, team.File, "every unfinished task belongs to a configured agent")
+	}
+}
+
+// checkSandboxes reports what probes of the agents' sandboxes have found, never the setting.
+func (c *checkup) checkSandboxes(ctx context.Context, log *sqlite.DB) {
+	switch open, found, err := exectools.Summary(ctx, log); {
+	case err != nil:
+		c.failed("sandbox_unknown", c.place.DB, "openclawd verify shows details", err)
+	case open:
+		c.warn(exectools.CodeOpen, c.place.DB, exectools.HintOpen, "%s", found)
+	default:
+		c.ok("sandbox", c.place.DB, "%s", found)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/services/continuer"
 )
 
 // started has agents begin a task each, told by that actor.
@@ -143,9 +144,9 @@ func unattended(t *testing.T, place *apiclient.Place) (found string) {
 		t.Fatal(err)
 	}
 	for _, f := range findings {
-		if f.Code == CodeUnattended {
+		if f.Code == continuer.CodeUnattended {
 			found = f.Severity + " " + f.What
-			if diff := cmp.Diff(place.Config.File, f.Where); f.Severity == severityWarning && (diff != "" || f.Hint != HintUnattended) {
+			if diff := cmp.Diff(place.Config.File, f.Where); f.Severity == severityWarning && (diff != "" || f.Hint != continuer.HintUnattended) {
 				t.Errorf("%+v: it does not say where it is and how to fix it", f)
 			}
 		}

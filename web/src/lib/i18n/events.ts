@@ -73,6 +73,8 @@ export const eventTypes: Record<string, Word> = dictionary({
   'tool.called': { ko: '외부 도구를 부름', en: 'tool with an outside effect called' },
   'tool.ended': { ko: '외부 도구 호출이 끝남', en: 'tool call ended' },
   'tool.outcome_unknown': { ko: '외부 도구 호출의 결과를 알 수 없음', en: 'outcome of a tool call unknown' },
+  'tool.output': { ko: '명령의 출력', en: 'output of a command' },
+  'sandbox.probed': { ko: '샌드박스를 시험함', en: 'sandbox tested' },
   'run.queued': { ko: '실행이 줄을 섬', en: 'run queued' },
   'run.started': { ko: '실행 시작', en: 'run started' },
   'run.ended': { ko: '실행 끝남', en: 'run ended' },

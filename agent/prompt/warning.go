@@ -1,17 +1,16 @@
-package main
+package prompt
 
 import (
 	"encoding/json"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// cutWarning describes in one line which parts of the prompt were shortened, according to the report on the last prompt of a run; "" for
+// CutWarning describes in one line which parts of the prompt were shortened, according to the report on the last prompt of a run; "" for
 // none or for a report of unknown shape.
-func cutWarning(report json.RawMessage) string {
-	var r prompt.Report
+func CutWarning(report json.RawMessage) string {
+	var r Report
 	if len(report) == 0 || json.Unmarshal(report, &r) != nil {
 		return ""
 	}
@@ -20,7 +19,7 @@ func cutWarning(report json.RawMessage) string {
 		parts = append(parts, output.Count(int64(r.Shortened), "message"))
 	}
 	for _, f := range r.Files {
-		if f.State == prompt.FileCut || f.State == prompt.FileLeftOut {
+		if f.State == FileCut || f.State == FileLeftOut {
 			parts = append(parts, output.Printable(f.Name))
 		}
 	}

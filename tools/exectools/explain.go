@@ -1,0 +1,130 @@
+package exectools
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/projections"
+)
+
+// Explained is what the last probe of an agent's sandbox has found. It says nothing about the settings.
+type Explained struct {
+	AgentID string `json:"agentId"`
+	coordination.SandboxProbed
+}
+
+const selectProbes = `SELECT s.name, e.data FROM streams s JOIN events e ON e.stream_id = s.id AND e.type = ?3
+ WHERE s.name >= ?1 AND s.name < ?2 ORDER BY s.name, e.version DESC`
+
+// Explain returns the last probe of each kind of sandbox of each agent, "" for all agents. Agents whose sandbox was never probed are absent.
+func Explain(ctx context.Context, tx *sql.Tx, agentID string) ([]Explained, error) {
+	from, to := coordination.SandboxStreams, strings.TrimSuffix(coordination.SandboxStreams, "/")+"0" // after the slash
+	if agentID != "" {
+		from = coordination.SandboxStream(agentID)
+		to = from + "\x00"
+	}
+	list := []Explained{}
+	seen := map[string]bool{}
+	err := projections.EachRow(ctx, tx, "read probes of sandboxes", selectProbes, []any{from, to, coordination.TypeSandboxProbed}, func(rows *sql.Rows) error {
+		var stream string
+		var data []byte
+		if err := rows.Scan(&stream, &data); err != nil || len(data) == 0 {
+			return err
+		}
+		e := Explained{AgentID: strings.TrimPrefix(stream, coordination.SandboxStreams)}
+		if err := json.Unmarshal(data, &e.SandboxProbed); err != nil {
+			return err
+		}
+		if kind := stream + " " + e.Kind; !seen[kind] {
+			seen[kind] = true
+			list = append(list, e)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// ExplainHead names the columns of Row.
+func ExplainHead() []string {
+	return []string{"AGENT", "KIND", "SANDBOXED", "PROBED", "NETWORK", "FOUND"}
+}
+
+// Row is what was found, for a table.
+func (e *Explained) Row() []string {
+	sandboxed, network := "no", "no"
+	if e.Sandboxed {
+		sandboxed = "yes"
+	}
+	if e.Network {
+		network = "yes"
+	}
+	return []string{e.AgentID, e.Kind, sandboxed, output.Time(e.ProbedAtMs), network, e.found()}
+}
+
+// found says in one line what a probe has found.
+func (e *Explained) found() string {
+	var open, shut []string
+	for _, f := range e.Findings {
+		if f.Reached {
+			open = append(open, f.Check)
+		} else {
+			shut = append(shut, f.Check)
+		}
+	}
+	switch {
+	case e.Error != "":
+		return e.Error
+	case len(open) == 0:
+		return "not reached: " + strings.Join(shut, ", ")
+	}
+	return "reached: " + strings.Join(open, ", ") + "; not reached: " + strings.Join(shut, ", ")
+}
+
+// Viewer is a log that can be read.
+type Viewer interface {
+	View(ctx context.Context, read func(*sql.Tx) error) error
+}
+
+// CodeOpen is the code of findings about a sandbox that does not hold, HintOpen their hint.
+const (
+	CodeOpen = "sandbox_open"
+	HintOpen = "openclawd sandbox explain shows what was reached; install bubblewrap, or use Linux 6.12, and commands are run again"
+)
+
+// Summary is Held for what a log has.
+func Summary(ctx context.Context, log Viewer) (open bool, found string, err error) {
+	var list []Explained
+	err = log.View(ctx, func(tx *sql.Tx) (err error) {
+		list, err = Explain(ctx, tx, "")
+		return err
+	})
+	open, found = Held(list)
+	return open, found, err
+}
+
+// Held says in one line what the last probes have found. open reports an agent none of whose probes has found a sandbox that holds.
+func Held(list []Explained) (open bool, found string) {
+	held := map[string]bool{}
+	for i := range list {
+		held[list[i].AgentID] = held[list[i].AgentID] || list[i].Sandboxed
+	}
+	var without []string
+	for agent, holds := range held {
+		if !holds {
+			without = append(without, agent)
+		}
+	}
+	slices.Sort(without)
+	switch {
+	case len(held) == 0:
+		return false, "no sandbox of agents' commands was probed yet: no agent has run a command"
+	case len(without) > 0:
+		return true, "no sandbox holds for the commands of " + strings.Join(without, ", ") + ", by the last probes"
+	}
+	return false, "the sandbox held when it was last probed, for the commands of " + output.Count(int64(len(held)), "agent")
+}

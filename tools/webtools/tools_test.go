@@ -1,0 +1,194 @@
+package webtools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/webtools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server on this machine, and how often it was asked.
+type site struct {
+	*httptest.Server
+	asked atomic.Int64
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<html><head><title>A &amp; B</title><script>bad()</script></head><body><h2>Head</h2><p>Text <a href="/x">link</a></p><ul><li>one<li>two</ul></body></html>`)
+	})
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "User-agent: *\nDisallow: /private\nAllow: /private/open\n\nUser-agent: other\nDisallow: /\n")
+	})
+	mux.HandleFunc("/private/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "private") })
+	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) {
+		for range 6000 {
+			fmt.Fprint(w, strings.Repeat("x", 1000))
+		}
+	})
+	mux.HandleFunc("/missing", http.NotFound)
+	mux.HandleFunc("/image", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "image/png") })
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", r.URL.Query().Get("u"))
+		w.WriteHeader(http.StatusFound)
+	})
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	mux.HandleFunc("/search", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"results":[{"title":"<b>T</b>","url":"https://a.example","content":%q},{"title":"U","url":"https://b.example"}]}`, r.URL.Query().Get("q"))
+	})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) port() string {
+	u, _ := url.Parse(s.URL)
+	return u.Port()
+}
+
+func call(t *testing.T, w *webtools.Web, conf *config.Config, name string, args any) (tool.Output, error) {
+	t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range w.Tools() {
+		if one.Name == name {
+			return one.Do(t.Context(), &tools.Call{Config: conf, Args: text})
+		}
+	}
+	return tool.Output{}, errors.New("no such tool")
+}
+
+func codeOf(err error) string {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return fmt.Sprint(err)
+}
+
+type object = map[string]any
+
+func TestPagesAreRead(t *testing.T) {
+	t.Parallel()
+	s, conf, w := newSite(t), config.Default(), webtools.New(webtools.Options{})
+	conf.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1"}
+	for _, c := range []struct {
+		path, mode, want string
+		code             string
+	}{
+		{"/page", "markdown", "## Head\n\nText [link](/x)\n\n- one\n- two", ""}, {"/page", "text", "Head\n\nText link\n\nonetwo", ""},
+		{"/to?u=/page", "text", "Head\n\nText link\n\nonetwo", ""}, {"/private/a", "text", "", tool.CodeAddress}, {"/private/open", "text", "private", ""},
+		{"/image", "text", "", tool.CodeUnavailable}, {"/loop", "text", "", tool.CodeAddress},
+	} {
+		out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + c.path, "extractMode": c.mode})
+		_, text, _ := strings.Cut(out.Text, "\n\n")
+		if c.code != "" && codeOf(err) != c.code || c.code == "" && (err != nil || text != c.want) {
+			t.Errorf("%s: %q, %v, want %q %s", c.path, text, err, c.want, c.code)
+		}
+	}
+	if out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + "/missing"}); err != nil || !out.IsError || !strings.Contains(out.Text, `"status":404`) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + "/long", "maxChars": 1000})
+	if err != nil || len(out.Text) > 1300 || !strings.Contains(out.Text, `"truncated":true`) {
+		t.Errorf("%d bytes, %v", len(out.Text), err)
+	}
+}
+
+// Only public addresses are connected to, however they are written and whatever name servers and redirects say.
+func TestOnlyPublicAddressesAreReached(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	hosts := []string{
+		"127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "017700000001", "0x7f.1", "127.0.0.1.", "0", "0.0.0.0", "localhost",
+		"LOCALHOST", "127.255.255.254", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[64:ff9b::7f00:1]",
+		"[64:ff9b::a00:1]", "[2002:7f00:1::]", "[2002:a00:1::1]", "[fe80::1]", "[fe80::1%25lo]", "[fc00::1]", "[fd12::1]", "[ff02::1]", "[fec0::1]", "[2001:db8::1]",
+		"[2001::1]", "[2607:f8b0::5efe:7f00:1]", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.254", "192.168.1.1", "169.254.169.254", "169.254.0.1",
+		"100.64.0.1", "100.127.255.254", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "0.1.2.3",
+		"2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "１２７.0.0.1", "127。0。0。1", "rebinding.example", "mixed.example", "loop.example", "metadata.example", "none.example",
+	}
+	asked := 0
+	w := webtools.New(webtools.Options{Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+		loopback, public := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("93.184.216.34")
+		switch host {
+		case "rebinding.example": // the answer changes with every question
+			if asked++; asked%2 == 0 {
+				return []netip.Addr{public}, nil
+			}
+			return []netip.Addr{loopback}, nil
+		case "mixed.example":
+			return []netip.Addr{public, loopback}, nil
+		case "metadata.example":
+			return []netip.Addr{netip.MustParseAddr("::ffff:169.254.169.254")}, nil
+		case "none.example":
+			return nil, nil
+		}
+		return []netip.Addr{loopback}, nil
+	}})
+	conf := config.Default()
+	conf.Tools.Web.Fetch.Robots = false
+	for _, host := range hosts {
+		for _, scheme := range []string{"http", "https"} {
+			address := scheme + "://" + host + ":" + s.port() + "/page"
+			if out, err := call(t, w, conf, "web_fetch", object{"url": address}); codeOf(err) != tool.CodeAddress && (host != "rebinding.example" || codeOf(err) != tool.CodeUnavailable) {
+				t.Errorf("%s: %.100q, %v", address, out.Text, err)
+			}
+		}
+	}
+	for _, address := range []string{"ftp://example.com/", "file:///etc/passwd", "gopher://127.0.0.1/", "//127.0.0.1/", "http://", "http://user:pw@example.com/", "data:text/plain,x",
+		"http://127.0.0.1\\@example.com/", "javascript:alert(1)", "http:127.0.0.1", "unix:///run/docker.sock"} {
+		if out, err := call(t, w, conf, "web_fetch", object{"url": address}); codeOf(err) != tool.CodeAddress {
+			t.Errorf("%s: %.100q, %v", address, out.Text, err)
+		}
+	}
+	if n := s.asked.Load(); n > 0 {
+		t.Errorf("a server of this machine was asked %d times", n)
+	}
+	// A redirect from an allowed host leads to no other address of this machine.
+	conf.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1:" + s.port()}
+	for _, to := range []string{"http://localhost:" + s.port() + "/page", "http://[::1]:" + s.port() + "/page", "http://127.0.0.1:1/", "file:///etc/passwd", "http://2130706433:" + s.port() + "/page",
+		"http://loop.example:" + s.port() + "/page"} {
+		if out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + "/to?u=" + url.QueryEscape(to)}); codeOf(err) != tool.CodeAddress && codeOf(err) != tool.CodeUnavailable {
+			t.Errorf("redirected to %s: %.100q, %v", to, out.Text, err)
+		}
+	}
+	t.Logf("%d hosts, twice each", len(hosts))
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	s, conf, w := newSite(t), config.Default(), webtools.New(webtools.Options{})
+	conf.Tools.Web.Search = config.WebSearch{Provider: "searxng", BaseURL: s.URL}
+	out, err := call(t, w, conf, "web_search", object{"query": "검색 & co", "count": 1})
+	if want := `{"count":1,"query":"검색 & co","results":[{"title":"T","url":"https://a.example","snippet":"검색 & co"}]}`; err != nil || out.Text != want {
+		t.Errorf("%s, %v, want %s", out.Text, err, want)
+	}
+	conf.Tools.Web.Search.BaseURL = s.URL + "/missing"
+	if out, err := call(t, w, conf, "web_search", object{"query": "x"}); codeOf(err) != tool.CodeUnavailable {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
