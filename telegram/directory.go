@@ -24,6 +24,7 @@ type directory struct {
 	ids       map[numberKey]string    // of messages of basic groups
 	numbers   map[idKey]int           // of messages of basic groups
 	asked     map[seatKey]time.Time   // when a membership was requested last
+	chains    chains
 }
 
 // seatKey is a bot in a chat.
@@ -44,7 +45,7 @@ type idKey struct {
 func newDirectory() *directory {
 	return &directory{users: map[string]channel.User{}, usernames: map[string]string{}, handles: map[string]string{}, places: map[string]collaborate.Place{},
 		moved: map[int64]int64{}, seats: map[seatKey]memberShape{}, ids: map[numberKey]string{}, numbers: map[idKey]int{},
-		asked: map[seatKey]time.Time{}}
+		asked: map[seatKey]time.Time{}, chains: chains{forum: map[int64]bool{}, first: map[chainKey]int{}}}
 }
 
 // addMessage records the people and places of a message.
@@ -83,6 +84,7 @@ func (d *directory) addUser(u *userShape) {
 func (d *directory) addChat(c *chatShape, bot int64) {
 	id := placeID(numbered(c, bot))
 	put(d.places, id, placeOf(c, id))
+	put(d.chains.forum, c.ID, c.IsForum)
 }
 
 // placeOf is a chat as decisions know it.
@@ -91,7 +93,7 @@ func placeOf(c *chatShape, id string) collaborate.Place {
 	switch {
 	case c.Type == typePrivate:
 		p.Kind, p.GuildID = collaborate.Direct, ""
-	case c.IsForum:
+	case c.IsForum || c.Type == typeSupergroup:
 		p.Kind = collaborate.Text
 	}
 	return p

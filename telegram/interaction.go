@@ -107,13 +107,13 @@ func (b *bot) pressed(p *pressShape) {
 	b.bots.directory.mu.Unlock()
 	at := numbered(&m.Chat, user)
 	i := channel.Interaction{Kind: channel.KindButton, ID: b.interactionID("q" + p.ID), Token: config.Secret(queryToken + p.ID), Name: p.Data,
-		ChannelID: placeOfMessage(m, user), User: p.From.user(), At: b.bots.o.Now().UnixMilli()}
+		ChannelID: b.bots.placeOfMessage(m, user), User: p.From.user(), At: b.bots.o.Now().UnixMilli()}
 	i.MessageID, _ = b.idOf(channel.Created, m)
 	i.Text, _ = m.said()
 	if m.Chat.Type != typePrivate {
 		i.GuildID = placeID(at)
 	}
-	if m.InTopic {
+	if b.bots.directory.topicOf(m) != 0 {
 		i.ParentID = placeID(at)
 	}
 	b.offer(i)
@@ -211,7 +211,10 @@ func (b *Bots) Add(ctx context.Context, i channel.Interaction, a channel.Interac
 		return err
 	}
 	text := b.markup(a.Text, nil)
-	f := sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, replyTo: replyTo(own, at, &i)}
+	f := sendForm{chat: at.chat, text: text.markdown, markdown: true}
+	if f.topic, f.replyTo, err = b.aim(ctx, deed, own, at, replyTo(own, at, &i)); err != nil {
+		return err
+	}
 	_, err = b.post(ctx, deed, own, i.ChannelID, f, text.plain)
 	return err
 }
@@ -233,7 +236,11 @@ func (b *Bots) form(ctx context.Context, deed string, own *bot, i *channel.Inter
 	}
 	at.chat = b.directory.current(at.chat)
 	text := b.markup("**"+asks.Title+"**\n"+asks.Label+" <@"+i.User.ID+">", []string{i.User.ID})
-	m, err := b.post(ctx, deed, own, i.ChannelID, sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, ask: true}, text.plain)
+	f := sendForm{chat: at.chat, text: text.markdown, markdown: true, ask: true}
+	if f.topic, f.replyTo, err = b.aim(ctx, deed, own, at, 0); err != nil {
+		return err
+	}
+	m, err := b.post(ctx, deed, own, i.ChannelID, f, text.plain)
 	if err != nil {
 		return err
 	}

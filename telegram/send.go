@@ -23,9 +23,12 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 		return channel.Posted{}, err
 	}
 	text := b.markup(p.Content, p.Notify)
-	f := sendForm{chat: at.chat, topic: at.topic, text: text.markdown, markdown: true, keyboard: p.Components}
+	f := sendForm{chat: at.chat, text: text.markdown, markdown: true, keyboard: p.Components}
 	if p.ReplyTo != "" {
 		f.replyTo = own.numberOf(at.chat, p.ReplyTo)
+	}
+	if f.topic, f.replyTo, err = b.aim(ctx, deed, own, at, f.replyTo); err != nil {
+		return channel.Posted{}, err
 	}
 	leave, err := b.enter(ctx, deed, own, at, p.ChannelID)
 	if err != nil {
@@ -35,6 +38,9 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	m, err := b.post(ctx, deed, own, p.ChannelID, f, text.plain)
 	if err != nil {
 		return channel.Posted{}, err
+	}
+	if at.topic != 0 && f.topic == 0 {
+		b.directory.join(&m, at.topic)
 	}
 	posted := b.posted(own, &m)
 	b.tell(ctx, own, &m, &p, posted.ID)
@@ -131,18 +137,16 @@ func (b *Bots) posted(own *bot, m *messageShape) channel.Posted {
 	user := own.user.Load()
 	b.directory.addMessage(m, user)
 	id, _ := own.idOf(channel.Created, m)
-	p := channel.Posted{ID: id, ChannelID: placeOfMessage(m, user), At: m.Date * 1000}
+	p := channel.Posted{ID: id, ChannelID: b.placeOfMessage(m, user), At: m.Date * 1000}
 	if m.Chat.Type != typePrivate {
 		p.GuildID = placeID(numbered(&m.Chat, user))
 	}
 	return p
 }
 
-func placeOfMessage(m *messageShape, user int64) string {
+func (b *Bots) placeOfMessage(m *messageShape, user int64) string {
 	at := numbered(&m.Chat, user)
-	if m.InTopic {
-		at.topic = m.Thread
-	}
+	at.topic = b.directory.topicOf(m)
 	return placeID(at)
 }
 
@@ -150,7 +154,7 @@ func placeOfMessage(m *messageShape, user int64) string {
 func (b *Bots) tell(ctx context.Context, own *bot, m *messageShape, p *channel.Post, id string) {
 	user := own.user.Load()
 	fact := channel.Inbound{Kind: channel.Created, AccountID: own.account, BotID: idText(user), Message: channel.Message{
-		ID: id, ChannelID: placeOfMessage(m, user), Content: p.Content, ReplyTo: p.ReplyTo, Nonce: p.Nonce, At: m.Date * 1000,
+		ID: id, ChannelID: b.placeOfMessage(m, user), Content: p.Content, ReplyTo: p.ReplyTo, Nonce: p.Nonce, At: m.Date * 1000,
 		Author: channel.Author{User: channel.User{ID: idText(user), Name: own.current().UserName, Bot: true}, Account: own.account},
 	}}
 	f := &fact.Message
@@ -160,7 +164,7 @@ func (b *Bots) tell(ctx context.Context, own *bot, m *messageShape, p *channel.P
 	if m.Chat.Type != typePrivate {
 		f.GuildID = placeID(numbered(&m.Chat, user))
 	}
-	if m.InTopic {
+	if b.directory.topicOf(m) != 0 {
 		f.ParentID = placeID(numbered(&m.Chat, user))
 		at, _ := b.directory.place(f.ChannelID)
 		f.ThreadName = at.Name
@@ -222,7 +226,11 @@ func (b *Bots) Typing(ctx context.Context, account, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, refused := own.ask(ctx, deed, id, typingForm{chat: at.chat, topic: at.topic}); refused != nil {
+	topic, _, err := b.aim(ctx, deed, own, at, 0)
+	if err != nil {
+		return err
+	}
+	if _, refused := own.ask(ctx, deed, id, typingForm{chat: at.chat, topic: topic}); refused != nil {
 		return refused
 	}
 	return nil

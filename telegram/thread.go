@@ -9,13 +9,19 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// StartThread implements channel.Poster: it opens a topic of a forum. Opening.MessageID is ignored, because topics are
-// not attached to messages. Opening.Starter is posted as the topic's first message.
+// StartThread implements channel.Poster: it opens a topic of a forum, and in a supergroup without topics a chain of replies.
+// Opening.MessageID is ignored, because topics are not attached to messages. Opening.Starter is posted as the topic's first message.
 func (b *Bots) StartThread(ctx context.Context, o channel.Opening) (channel.Thread, error) {
 	const deed = "open a topic"
 	own, at, err := b.at(deed, o.AccountID, o.ChannelID)
 	if err != nil {
 		return channel.Thread{}, err
+	}
+	switch topics, err := b.hasTopics(ctx, deed, own, at.chat); {
+	case err != nil:
+		return channel.Thread{}, err
+	case !topics:
+		return b.startChain(ctx, deed, own, at, &o)
 	}
 	leave, err := b.enter(ctx, deed, own, at, o.ChannelID)
 	if err != nil {
@@ -33,11 +39,7 @@ func (b *Bots) StartThread(ctx context.Context, o channel.Opening) (channel.Thre
 	if err != nil {
 		return channel.Thread{}, err
 	}
-	parent := placeID(place{chat: at.chat})
-	thread := channel.Thread{ID: placeID(place{chat: at.chat, topic: t.ID}), Name: t.Name, ChannelID: parent, GuildID: parent, OwnerID: idText(own.user.Load())}
-	b.directory.mu.Lock()
-	put(b.directory.places, thread.ID, collaborate.Place{ID: thread.ID, Kind: collaborate.Thread, Name: t.Name, ParentID: parent, GuildID: parent})
-	b.directory.mu.Unlock()
+	thread := b.threadOf(own, place{chat: at.chat, topic: t.ID}, t.Name)
 	if o.Starter == nil {
 		return thread, nil
 	}
@@ -48,8 +50,8 @@ func (b *Bots) StartThread(ctx context.Context, o channel.Opening) (channel.Thre
 	return thread, err
 }
 
-// Place implements channel.Finder. Telegram says nothing about a topic to a bot: one that the bots have received exists
-// as long as its chat does.
+// Place implements channel.Finder. Telegram says nothing about a topic to a bot: any exists as long as its chat does. A chain of
+// replies exists if it is known.
 func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error) {
 	const deed = "request a chat"
 	own, at, err := b.at(deed, account, id)
@@ -74,6 +76,9 @@ func (b *Bots) Place(ctx context.Context, account, id string) (p collaborate.Pla
 	chat := placeID(numbered(&c, user))
 	if at.topic == 0 {
 		return placeOf(&c, chat), true, nil
+	}
+	if !c.IsForum && !b.directory.isChain(at) {
+		return p, false, nil
 	}
 	p, known := b.directory.place(id)
 	if !known {

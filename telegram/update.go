@@ -112,9 +112,8 @@ func (b *bot) fact(kind channel.Kind, m *messageShape) (channel.Inbound, bool) {
 	if m.Chat.Type != typePrivate {
 		f.GuildID = f.ChannelID
 	}
-	if m.InTopic && m.Thread != 0 {
+	if at.topic = b.bots.directory.topicOf(m); at.topic != 0 {
 		f.ParentID = f.ChannelID
-		at.topic = m.Thread
 		f.ChannelID = placeID(at)
 		p, _ := b.bots.directory.place(f.ChannelID)
 		f.ThreadName = p.Name

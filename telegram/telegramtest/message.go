@@ -25,6 +25,7 @@ type message struct {
 	document *Document
 	replyTo  *message
 	topic    *topic // nil: outside of topics, or in General
+	thread   int    // in a supergroup outside of topics: the first message of a chain of replies
 	keyboard *Keyboard
 
 	joined                 []*account
@@ -72,6 +73,7 @@ func (m *message) shape(bot *account, withReply bool) *Message {
 	if m.reopened {
 		told.TopicReopened = &struct{}{}
 	}
+	told.ThreadID = m.thread
 	if m.topic != nil {
 		told.ThreadID, told.IsTopicMessage = m.topic.id, true
 	}
@@ -106,6 +108,11 @@ func (s *Server) add(m *message) *message {
 		for _, bot := range ch.bots() {
 			bot.mailbox++
 			m.ids[bot.ID] = bot.mailbox
+		}
+	}
+	if m.replyTo != nil && m.topic == nil && ch.Type == typeSupergroup {
+		if m.thread = m.replyTo.thread; m.thread == 0 {
+			m.thread = m.replyTo.number
 		}
 	}
 	ch.messages = append(ch.messages, m)

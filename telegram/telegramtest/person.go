@@ -39,7 +39,11 @@ func (p *Person) Write(ch *Chat, text string) (Message, error) {
 
 // Reply replies to a message, in its topic.
 func (p *Person) Reply(to Message, text string) (Message, error) {
-	return p.Send(&Chat{s: p.s, own: to.own.chat}, Draft{Text: text, ReplyTo: &to, Topic: to.ThreadID})
+	d := Draft{Text: text, ReplyTo: &to}
+	if to.IsTopicMessage {
+		d.Topic = to.ThreadID
+	}
+	return p.Send(&Chat{s: p.s, own: to.own.chat}, d)
 }
 
 // Send sends a message. A refusal is an *Error.
