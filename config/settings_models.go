@@ -82,10 +82,12 @@ func SplitModel(ref string) (provider, id string) {
 	return provider, id
 }
 
-// Language is the language of notices in Discord: as configured, else Korean if an agent has a Korean name.
+// Language is the language of notices in the channels: as configured in the first one that has it, else Korean if an agent has a Korean name.
 func (c *Config) Language() coordination.Language {
-	if set := c.Discord.Collaboration.Language; set != "" {
-		return set
+	for _, own := range []*Channel{&c.Discord, &c.Telegram, &c.Slack} {
+		if set := own.Collaboration.Language; set != "" {
+			return set
+		}
 	}
 	names := make([]string, 0, len(c.Agents))
 	for i := range c.Agents {

@@ -38,7 +38,7 @@ func (s *Server) listOwed(c echo.Context) error {
 	}
 	q.Ended = p.choice("open", "true", "false") == "false"
 	return s.answerTo(c, p, func(ctx context.Context, v *view) (any, error) {
-		q.Now, q.Reminders = int64(v.now), v.reminders()
+		q.Now, q.Reminders = int64(v.now), v.Reminders
 		found, err := owed.Read(ctx, v.tx, q)
 		if err != nil {
 			return nil, err
@@ -71,22 +71,12 @@ func tasksOf(items []owed.Item) (ids []string) {
 	return ids
 }
 
-// reminders says when unanswered requests are followed up; nil: unknown.
-func (v *view) reminders() *response.Policy {
-	if v.Reminders == nil {
-		return nil
-	}
-	p := v.Reminders()
-	return &p
-}
-
 // schedule adds when a request is followed up.
 func (v *view) schedule(a *CollaborationAnswer, r *response.Request) {
-	p := v.reminders()
-	if p == nil {
+	if v.Reminders == nil {
 		return
 	}
-	if next, _, steps := r.Schedule(*p); steps > 0 {
+	if next, _, steps := r.Schedule(v.Reminders(r.ThreadID)); steps > 0 {
 		a.NextStepAt, a.Steps = &next, steps
 	}
 }

@@ -33,7 +33,7 @@ func (p *owedPage) ids() (ids []string) {
 func TestOwedListsWhoOwesAnswers(t *testing.T) {
 	t.Parallel()
 	reminding := func(o *monitor.Options) {
-		o.Reminders = func() response.Policy { return response.Policy{Enabled: true, After: 5 * time.Minute, Steps: 3} }
+		o.Reminders = func(string) response.Policy { return response.Policy{Enabled: true, After: 5 * time.Minute, Steps: 3} }
 	}
 	b := setup(t, reminding, func(o *monitor.Options) { o.Flows = &stopper{} })
 	contract := newContract(t, b)

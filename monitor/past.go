@@ -43,7 +43,7 @@ type Moment struct {
 	Policy       func(from, to string) (policy.Policy, error)
 	PolicyMatrix func(from string, most int) (policy.Matrix, error)
 	Continuation Explain
-	Reminders    func() response.Policy
+	Reminders    func(place string) response.Policy
 
 	SQL SQL // nil: SQL is off
 

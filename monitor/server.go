@@ -97,8 +97,8 @@ type Options struct {
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	Operator  Operator  // likewise for tasks
 	Pairings  Pairings  // likewise for people who ask to write to agents
-	// Reminders says when unanswered requests in channels are followed up; nil: unknown.
-	Reminders func() response.Policy
+	// Reminders says when unanswered requests in a place are followed up; nil: unknown.
+	Reminders func(place string) response.Policy
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
 	Continuation Explain
 

@@ -64,6 +64,7 @@ type agents struct {
 	stopper     *messenger.Stopper
 	continuer   *continuer.Service
 	approvals   *approvals.Service
+	requests    *collabtools.Service
 	discord     *discordSide
 	telegram    *channelSide
 	slack       *slackSide
@@ -113,9 +114,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
-	p.openDiscord(a, runs)
-	a.telegram.openWithoutRequests(p, a, runs)
-	a.slack.openWithoutRequests(p, a, runs)
+	p.openChannels(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
 	var err error
@@ -125,7 +124,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	p.openCommands(a)
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
-		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.discord.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
+		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
 		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}))})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
@@ -140,7 +139,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		runs.Follow(side.typing.Update)
 	}
 	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.discord.requests.Tracker(), notifier.WebhookKind: a.discord.webhook}
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook}
 	for _, side := range a.sides() {
 		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
 	}

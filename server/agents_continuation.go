@@ -76,10 +76,10 @@ func (a *agents) operatorOf() monitor.Operator {
 	return a.approvals
 }
 
-// remindersOf says when unanswered requests in Discord are followed up; nil: not here.
-func (a *agents) remindersOf() func() response.Policy {
+// remindersOf says when unanswered requests are followed up, by their place; nil: not here.
+func (a *agents) remindersOf() func(place string) response.Policy {
 	if a == nil {
 		return nil
 	}
-	return func() response.Policy { return collabtools.Tracking(a.approvals.Config()) }
+	return func(place string) response.Policy { return collabtools.Tracking(a.approvals.Config(), place) }
 }

@@ -100,36 +100,25 @@ func (p *Program) connect(c *channelSide, bots channel.Channel) {
 	c.replies = &outbound.Replies{Channel: c.name, Accounts: bots.Registry, Config: p.newConfiguration().InForce}
 }
 
-// open makes what hears the bots of a channel, and what asks for posts. runs are those that people stop. answered and then
-// are what follows from answers to requests, and from the ends of deliveries by purpose.
-func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs, answered inbound.Answered, then map[string]outbound.Then) {
+// open makes what hears the bots of a channel, and what asks for posts. runs are those that people stop.
+func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs) {
 	inForce := p.newConfiguration().InForce
+	c.sends = &outbound.Sends{Channel: c.name, Log: p.log, Accounts: c.bots.Registry, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString}
 	c.inbound = inbound.New(inbound.Options{Channel: c.name, Log: p.log, Queue: a.queue, Bots: c.bots, Config: inForce, Now: p.opts.Now, Logger: c.logger, Stop: runs.Stop,
 		Heard: c.metrics.countDecision(c.name),
 		Allowed: func(c *config.Config, from, to string) bool {
 			return access.PolicyOf(c.Tools.AgentToAgent).Judge(from, to).Allowed
 		},
-		Answered: answered, Exchanges: func(tx eventstore.Tx, e *inbound.Exchange, now time.Time) (string, error, []eventstore.StreamAppend, error) {
+		Answered: answersWhole(a.requests.Answered), Exchanges: func(tx eventstore.Tx, e *inbound.Exchange, now time.Time) (string, error, []eventstore.StreamAppend, error) {
 			return a.exchange(tx, c.name, e, inForce().Session.MaxPingPongTurns, now)
 		}})
-	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), Then: then})
+	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), Then: map[string]outbound.Then{
+		delivery.Request: a.requests.Delivered, delivery.Reminder: a.requests.Reported, delivery.Escalate: a.requests.Reported, delivery.Send: c.sends.Delivered}})
 	c.acks = &outbound.Acks{Bots: c.bots, Logger: c.logger}
 	c.typing = &outbound.Typing{Channel: c.name, Bots: c.bots, Accounts: c.bots.Registry,
 		AfterFunc: func(wait time.Duration, f func()) channel.Timer { return time.AfterFunc(wait, f) }, Logger: c.logger}
 	c.commands = command.New(command.Options{Bots: c.bots, Paired: p.paired(c.name), Sessions: channelSessions{p}, Config: inForce, Now: p.opts.Now, Logger: c.logger,
 		Approvals: command.Decisions{Decider: a.approvals, Language: func() coordination.Language { return inForce().Language() }}})
-}
-
-// openWithoutRequests makes what hears the bots of a channel, and what asks for posts, where agents do not ask each other in threads: no
-// answer belongs to a request.
-func (c *channelSide) openWithoutRequests(p *Program, a *agents, runs *runner.Runs) {
-	c.sends = c.newSends(p)
-	c.open(p, a, runs, nil, map[string]outbound.Then{delivery.Send: c.sends.Delivered})
-}
-
-// newSends returns what queues the posts of gateway clients.
-func (c *channelSide) newSends(p *Program) *outbound.Sends {
-	return &outbound.Sends{Channel: c.name, Log: p.log, Accounts: c.bots.Registry, Config: p.newConfiguration().InForce, Now: p.opts.Now, NewID: uuid.NewString}
 }
 
 // answersWhole hands the text of an answer to the service that tracks requests.

@@ -59,6 +59,17 @@ func (a *agents) bots() func() []health.Bot {
 	}
 }
 
+// side is a channel of the program.
+func (a *agents) side(channel string) *channelSide {
+	switch channel {
+	case coordination.Telegram:
+		return a.telegram
+	case coordination.Slack:
+		return a.slack.channelSide
+	}
+	return a.discord.channelSide
+}
+
 // runChannel keeps the configured bots of a channel connected, and hears them, until ctx ends.
 func (p *Program) runChannel(of func(*agents) *channelSide) func(context.Context) error {
 	return func(ctx context.Context) error {

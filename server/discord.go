@@ -12,11 +12,9 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/command"
-	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
-	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord"
 	"github.com/pronto-lab/openclawd/services/notifier"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
@@ -29,10 +27,9 @@ const (
 	webhookSlots  = 4
 )
 
-// discordSide is the channel Discord with what only Discord has: requests between agents in threads, and reports.
+// discordSide is the channel Discord, with what notifies people.
 type discordSide struct {
 	*channelSide
-	requests *collabtools.Service
 	notifier *notifier.Follower
 	webhook  worker.Handler
 
@@ -56,16 +53,23 @@ func (p *Program) openBots(ctx context.Context, a *agents) error {
 	return nil
 }
 
-// openDiscord makes what hears the bots, and what asks for posts. runs are those that people stop.
-func (p *Program) openDiscord(a *agents, runs *runner.Runs) {
+// openChannels makes what hears the bots of all channels, and what asks for posts. runs are those that people stop.
+func (p *Program) openChannels(a *agents, runs *runner.Runs) {
 	inForce := p.newConfiguration().InForce
+	o := collabtools.Options{Log: p.log, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, Logger: a.logger}
+	for _, side := range a.sides() {
+		o.Channels = append(o.Channels, places{side.bots})
+	}
+	a.requests = collabtools.New(o)
+	for _, side := range a.sides() {
+		side.open(p, a, runs)
+	}
 	d := a.discord
-	d.requests = collabtools.New(collabtools.Options{Log: p.log, Discord: places{d.bots}, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, Logger: d.logger})
-	d.sends = d.newSends(p)
-	d.open(p, a, runs, answersWhole(d.requests.Answered), map[string]outbound.Then{delivery.Request: d.requests.Delivered, delivery.Reminder: d.requests.Reported,
-		delivery.Escalate: d.requests.Reported, delivery.Send: d.sends.Delivered})
-	d.notifier = notifier.New(notifier.Options{Log: p.log, Config: inForce, Bots: func() []collaborate.Bot { return d.bots.Registry().ForCollaborate() },
-		Buttons: func(id string) []byte { return d.bots.Components(command.Buttons(inForce().Language(), id)) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify")})
+	d.notifier = notifier.New(notifier.Options{Log: p.log, Config: inForce, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify"),
+		Bots: func(channel string) []collaborate.Bot { return a.side(channel).bots.Registry().ForCollaborate() },
+		Buttons: func(channel, id string) []byte {
+			return a.side(channel).bots.Components(command.Buttons(inForce().Language(), id))
+		}})
 	d.webhook = notifier.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
 }
 
@@ -106,5 +110,5 @@ func (p *Program) releasePlaces(ctx context.Context) error {
 // places adapts the bots to requests between agents.
 type places struct{ channel.Channel }
 
-// Connected implements collabtools.Discord.
+// Connected implements collabtools.Channel.
 func (p places) Connected() []collaborate.Bot { return p.Registry().ForCollaborate() }

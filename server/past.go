@@ -111,7 +111,7 @@ func (p *Program) momentOf(ctx context.Context, s *asof.State) (*pastMoment, err
 	m.Policy = func(from, to string) (policy.Policy, error) { return access.Explain(c, from, to) }
 	m.PolicyMatrix = func(from string, most int) (policy.Matrix, error) { return access.ExplainAll(c, from, most) }
 	if p.agents != nil {
-		m.Reminders = func() response.Policy { return collabtools.Tracking(c) }
+		m.Reminders = func(place string) response.Policy { return collabtools.Tracking(c, place) }
 		var restartedAt time.Time // the start of an earlier process is not in the log
 		if !m.Now.Before(p.startedAt) {
 			restartedAt = p.agents.restartedAt

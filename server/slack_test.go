@@ -36,7 +36,8 @@ type slackTeam struct {
 	channel        slacktest.Channel
 }
 
-func startSlackTeam(t *testing.T, answer func(a2atest.Asked) a2atest.Answer, change ...func(config string) string) *slackTeam {
+// startSlackTeam starts a team. changes are made to its configuration.
+func startSlackTeam(t *testing.T, answer func(a2atest.Asked) a2atest.Answer, changes ...func(team *slackTeam, text string) string) *slackTeam {
 	t.Helper()
 	s, err := slacktest.New(slacktest.Options{Limits: slacktest.NoLimits()})
 	if err != nil {
@@ -48,8 +49,8 @@ func startSlackTeam(t *testing.T, answer func(a2atest.Asked) a2atest.Answer, cha
 	team.channel = s.AddChannel("general", team.bora.ID, team.stranger.ID, team.ruda.UserID, team.eden.UserID)
 	models := a2atest.NewModel(t, answer)
 	text := fmt.Sprintf(slackConfig, team.ruda.Token, team.ruda.AppToken, team.eden.Token, team.eden.SigningSecret, team.bora.ID, team.channel.ID, models.URL)
-	for _, c := range change {
-		text = c(text)
+	for _, change := range changes {
+		text = change(team, text)
 	}
 	team.reloading = startReloading(t, map[string]string{settings.FileName: text}, withGateway, func(o *Options) { o.SlackAPI = s.URL() })
 	ctx, cancel := context.WithTimeout(t.Context(), a2atest.Patience)

@@ -240,7 +240,7 @@ func (s *stateFiles) mentions(ctx context.Context, text []byte) (taken, left int
 			sent.MessageIDs = []string{m.MessageID}
 		}
 		_, err := s.p.log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
-			return s.p.agents.discord.requests.Adopt(tx, sent, idOf(at, mentionsFile, id), s.now)
+			return s.p.agents.requests.Adopt(tx, sent, idOf(at, mentionsFile, id), s.now)
 		})
 		if err != nil {
 			return taken, left, err

@@ -34,7 +34,7 @@ func (s *Situation) spot(r *Request, target Agent) (spot, *Refusal) {
 	c, ok := s.place(s.Policy.DefaultChannel)
 	if !ok || c.Kind != Text && c.Kind != Forum {
 		return spot{}, &Refusal{Reason: CodeNotFound, Field: "channelId", Value: s.Policy.DefaultChannel,
-			Text: fmt.Sprintf("channels.discord.collaboration.defaultChannel %s: not a channel in which threads can be opened",
+			Text: fmt.Sprintf("channels.%s.collaboration.defaultChannel %s: not a channel in which threads can be opened", s.traits().Name,
 				s.Policy.DefaultChannel),
 			HintText: "correct this setting, or name a channelId"}
 	}
@@ -102,16 +102,16 @@ func (s *Situation) parent(t Place) Place {
 // allowed returns why requests must not be posted in a channel, nil if they may. field and value are those that led
 // there.
 func (s *Situation) allowed(c Place, field, value string) *Refusal {
-	p := &s.Policy
+	p, name := &s.Policy, s.traits().Name
 	switch {
 	case c.ID == "" || c.ID != p.DefaultChannel && !slices.Contains(p.AllowedChannels, c.ID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text:     fmt.Sprintf("%s %q: channel %s is not in channels.discord.collaboration.allowedChannels, and agents must not work together there", field, value, c.ID),
-			HintText: fmt.Sprintf("add %q to channels.discord.collaboration.allowedChannels%s", c.ID, p.others())}
+			Text:     fmt.Sprintf("%s %q: channel %s is not in channels.%s.collaboration.allowedChannels, and agents must not work together there", field, value, c.ID, name),
+			HintText: fmt.Sprintf("add %q to channels.%s.collaboration.allowedChannels%s", c.ID, name, p.others())}
 	case len(p.AllowedGuilds) > 0 && !slices.Contains(p.AllowedGuilds, c.GuildID):
 		return &Refusal{Reason: CodeChannel, Field: field, Value: value,
-			Text:     fmt.Sprintf("%s %q: guild %q of channel %s is not in channels.discord.collaboration.allowedGuilds, and agents must not work together there", field, value, c.GuildID, c.ID),
-			HintText: fmt.Sprintf("add %q to channels.discord.collaboration.allowedGuilds%s", c.GuildID, p.others())}
+			Text:     fmt.Sprintf("%s %q: guild %q of channel %s is not in channels.%s.collaboration.allowedGuilds, and agents must not work together there", field, value, c.GuildID, c.ID, name),
+			HintText: fmt.Sprintf("add %q to channels.%s.collaboration.allowedGuilds%s", c.GuildID, name, p.others())}
 	}
 	return nil
 }

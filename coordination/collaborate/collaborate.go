@@ -1,5 +1,5 @@
-// Package collaborate decides about an agent's request to another one in a Discord thread: whether it is refused and
-// why, in which thread it is posted, by which bot, and with what text; and what happens when Discord does not accept
+// Package collaborate decides about an agent's request to another one in a thread of a channel: whether it is refused and
+// why, in which thread it is posted, by which bot, and with what text; and what happens when the service does not accept
 // it. It is pure: clock and policy are passed in, and so is everything that is read for it in the transaction that
 // appends its decision.
 //
@@ -12,12 +12,14 @@
 // to one that was opened recently for the same two, in the same direction and about the same topic, else to a new one.
 // A named channel that is not allowed is refused: nothing is created anywhere else instead.
 //
-// Messages are never shortened. A text that does not fit into one message of Discord is split by Chunks.
+// Messages are never shortened. A text that does not fit into one message of the service is split by ChunksFor.
 package collaborate
 
 import (
 	"strings"
 	"time"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 // Policy is the configuration. DefaultPolicy has the defaults of docs/operations/discord.md.
@@ -32,11 +34,11 @@ type Policy struct {
 	MaxHops         int           // how often something may be passed on between agents; 0 is unlimited
 }
 
-// Fixed limits. Discord counts characters as code points: its API is written in Python 3 and says so
+// Fixed limits, the same for all channels. Discord counts characters as code points: its API is written in Python 3 and says so
 // (discord-api-docs, issue 1315).
 const (
-	MaxMessage    = 2000 // characters of a message in Discord
-	MaxThreadName = 100  // likewise
+	MaxMessage    = 2000 // characters of a request, and of a message in Discord
+	MaxThreadName = 100  // characters of a thread's name in Discord
 	MaxTopic      = 30   // characters of a message that name its thread
 	MaxID         = 128  // bytes of what names something in a request
 	MaxOriginal   = 500  // characters of a request that are kept
@@ -59,7 +61,7 @@ type Request struct {
 type Agent struct {
 	ID      string
 	Name    string
-	Account string // of the binding that gives it an account in Discord; ""
+	Account string // of the binding that gives it an account in the channel; ""
 }
 
 // Bot is an account that is connected.
@@ -74,12 +76,12 @@ type Session struct {
 	Key       string   `json:"key"`
 	RunID     string   `json:"runId,omitempty"`     // in which it asks; "" outside of runs
 	Hop       int      `json:"hop,omitempty"`       // how often the origin of the run was passed on between agents
-	AccountID string   `json:"accountId,omitempty"` // in Discord; "" elsewhere
-	ChannelID string   `json:"channelId,omitempty"` // the channel or thread; "" elsewhere
+	AccountID string   `json:"accountId,omitempty"` // in the channel of the request; "" if the session is elsewhere
+	ChannelID string   `json:"channelId,omitempty"` // likewise: the place or thread
 	Together  []string `json:"together,omitempty"`  // participating agents, for a thread
 }
 
-// Kind is the kind of a place in Discord.
+// Kind is the kind of a place.
 type Kind string
 
 const (
@@ -90,7 +92,7 @@ const (
 	Other  Kind = "other"  // e.g. a category
 )
 
-// Place is a channel or thread as Discord has it.
+// Place is a place or thread as the service has it.
 type Place struct {
 	ID       string
 	Kind     Kind
@@ -110,6 +112,7 @@ type Verdict struct {
 
 // Situation is everything that a decision depends on besides the request.
 type Situation struct {
+	Channel string // the service in which the request is posted; "" is Discord
 	Policy  Policy
 	Agents  []Agent
 	Bots    []Bot
@@ -132,7 +135,7 @@ func (s *Situation) Parties(r Request) (from, target string) {
 func (s *Situation) RequiredPlaces(r Request) (ids []string) {
 	named := []string{r.ThreadID, r.ChannelID, s.Session.ChannelID, s.Policy.DefaultChannel}
 	from, target := s.agent(r.From), s.agent(r.Target)
-	if kept, ok := s.State.Threads[reuseKey(from.ID, target.ID, topic(r.ThreadName))]; ok {
+	if kept, ok := s.State.Threads[s.reuseKey(from.ID, target.ID, topic(r.ThreadName))]; ok {
 		named = append(named, kept.ThreadID)
 	}
 	seen := map[string]bool{"": true}
@@ -143,6 +146,21 @@ func (s *Situation) RequiredPlaces(r Request) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Reaches reports whether both agents of a request have a bot, and the account that the request names is connected.
+func (s *Situation) Reaches(r Request) bool {
+	from, target := s.agent(r.From), s.agent(r.Target)
+	_, asks := s.botOf(from)
+	_, answers := s.botOf(target)
+	_, speaks := s.bot(strings.TrimSpace(r.AccountID))
+	return answers && (speaks || asks && strings.TrimSpace(r.AccountID) == "")
+}
+
+// traits are those of the channel.
+func (s *Situation) traits() coordination.Channel {
+	c, _ := coordination.ChannelNamed(s.Channel)
+	return c
 }
 
 func (s *Situation) place(id string) (Place, bool) {

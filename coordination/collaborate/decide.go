@@ -153,7 +153,7 @@ func (s *Situation) route(p *Plan, r *Request, at spot, now int64) *Refusal {
 		p.ChannelID, p.GuildID = at.channel.ID, at.channel.GuildID
 		return nil
 	}
-	p.ReuseKey = reuseKey(p.From, p.Target, topic(r.ThreadName))
+	p.ReuseKey = s.reuseKey(p.From, p.Target, topic(r.ThreadName))
 	if kept, ok := s.State.Threads[p.ReuseKey]; ok && now-kept.LastUsedAt < s.Policy.Reuse.Milliseconds() {
 		t, there := s.place(kept.ThreadID)
 		c := s.parent(t)
@@ -168,7 +168,7 @@ func (s *Situation) route(p *Plan, r *Request, at spot, now int64) *Refusal {
 	}
 	if at.channel.ID == "" {
 		return &Refusal{Reason: CodeNoChannel, Field: "channelId", Text: "channelId: no channel is given or configured for a new thread",
-			HintText: "name a channelId, or set channels.discord.collaboration.defaultChannel"}
+			HintText: fmt.Sprintf("name a channelId, or set channels.%s.collaboration.defaultChannel", s.traits().Name)}
 	}
 	p.Route, p.ChannelID, p.GuildID, p.Starter = RouteNew, at.channel.ID, at.channel.GuildID, at.channel.Kind == Forum
 	return nil

@@ -79,17 +79,18 @@ func (s *Situation) bot(account string) (Bot, bool) {
 // unmapped says what is missing for an agent to have a bot.
 func (s *Situation) unmapped(field, value string, a Agent, known bool) *Refusal {
 	r := &Refusal{Reason: CodeMapping, Field: field, Value: value}
-	binding := fmt.Sprintf("{agentId: %q, match: {channel: \"discord\", accountId: \"...\"}}", a.ID)
+	own := s.traits()
+	binding := fmt.Sprintf("{agentId: %q, match: {channel: %q, accountId: \"...\"}}", a.ID, own.Name)
 	switch {
 	case !known:
-		r.Text = fmt.Sprintf("%s %q: no such agent, and no Discord account of this name", field, value)
+		r.Text = fmt.Sprintf("%s %q: no such agent, and no %s account of this name", field, value, own.Title)
 		r.HintText = fmt.Sprintf("name one of %s; or add the agent, and %s to bindings", s.reachable(), binding)
 	case a.Account == "":
-		r.Text = fmt.Sprintf("%s %q: agent %s has no Discord bot: no binding gives it an account", field, value, a.ID)
-		r.HintText = fmt.Sprintf("add %s to bindings, and the account to channels.discord.accounts", binding)
+		r.Text = fmt.Sprintf("%s %q: agent %s has no %s bot: no binding gives it an account", field, value, a.ID, own.Title)
+		r.HintText = fmt.Sprintf("add %s to bindings, and the account to channels.%s.accounts", binding, own.Name)
 	default:
-		r.Text = fmt.Sprintf("%s %q: agent %s has no Discord bot: account %s of its binding is not connected for it", field, value, a.ID, a.Account)
-		r.HintText = fmt.Sprintf("check that channels.discord.accounts.%s is enabled, has a valid token, and is bound to no other agent", a.Account)
+		r.Text = fmt.Sprintf("%s %q: agent %s has no %s bot: account %s of its binding is not connected for it", field, value, a.ID, own.Title, a.Account)
+		r.HintText = fmt.Sprintf("check that channels.%s.accounts.%s is enabled, has a valid token, and is bound to no other agent", own.Name, a.Account)
 	}
 	return r
 }
@@ -121,8 +122,8 @@ func (s *Situation) speaker(r *Request, from Agent, target Bot) (Bot, *Refusal) 
 		switch {
 		case !ok:
 			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
-				Text:     fmt.Sprintf("accountId %q: no Discord account of this name is connected", r.AccountID),
-				HintText: "omit accountId, or name a connected account of channels.discord.accounts"}
+				Text:     fmt.Sprintf("accountId %q: no %s account of this name is connected", r.AccountID, s.traits().Title),
+				HintText: fmt.Sprintf("omit accountId, or name a connected account of channels.%s.accounts", s.traits().Name)}
 		case b.UserID == target.UserID:
 			return Bot{}, &Refusal{Reason: CodeAccount, Field: "accountId", Value: r.AccountID,
 				Text:     fmt.Sprintf("accountId %q: this is the bot of %s, which does not receive its own messages", r.AccountID, r.Target),

@@ -21,8 +21,8 @@ type Message struct {
 //
 // The answered request is the reply target; else the one that caused the author's run. If neither is known, as for an answer to a person
 // who asked, it is the oldest open request from before the message's cause. The message must be from the target, in the request's
-// thread, and later, by Discord ids (clocks differ), or by time where an id is not Discord's. A reply to, or consequence of, a request
-// that is over or is another agent's answers none.
+// thread, and later: by ids, since clocks differ, or by time where ids tell no order. A reply to, or consequence of, a request that is
+// over or is another agent's answers none.
 func (s *State) Match(m Message) (e Event, ok bool) {
 	if m.ID == "" || m.AgentID == "" || s.isSystemMessage(m) || s.answered(m.ID) || s.posted(m.ID) {
 		return Event{}, false

@@ -1,6 +1,7 @@
 package response_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -213,4 +214,23 @@ func TestInvariant31_OneTransitionForAMessage(t *testing.T) {
 	equal(t, "answered", w.hears(m), "r1")
 	w.asks("r2", "ruda", "eden")
 	equal(t, "the same message, later", w.hears(m), "")
+}
+
+// Clocks of services differ, and Telegram counts seconds only: which of two messages of a place came first is told by their ids.
+func TestMessagesOfAPlaceAreOrderedByTheirIds(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{
+		"telegram:-1:10": true, "telegram:-1:8": false, "slack:c1:1700000000.000200": true, "slack:c1:1700000000.000050": false,
+		"slack:c1:1700000001.000000": true,
+		"telegram:-2:10":             false, "telegram:-1:h10": false, // no order is known: the time counts
+	} {
+		request := "telegram:-1:9"
+		if strings.HasPrefix(answer, "slack") {
+			request = "slack:c1:1700000000.000100"
+		}
+		s := response.State{Requests: []response.Request{{ID: "r1", TargetAgent: "eden", ThreadID: here, MessageIDs: []string{request}, SentAt: 1_999, Status: response.StatusPending}}}
+		if _, is := s.Match(response.Message{ID: answer, ThreadID: here, AgentID: "eden", At: 1_000}); is != want {
+			t.Errorf("%s answers %s: %t, want %t", answer, request, is, want)
+		}
+	}
 }

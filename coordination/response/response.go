@@ -100,10 +100,34 @@ func (s *State) answered(messageID string) bool {
 	return slices.ContainsFunc(s.Requests, func(r Request) bool { return r.AnswerID == messageID })
 }
 
-// precedes compares messages by their Discord ids, which grow with time; known is false for other ids.
+// precedes compares messages of one place by their ids, which grow with time; known is false for ids of two places, and for those that
+// tell no order.
 func precedes(a, b string) (yes, known bool) {
+	x, _ := coordination.ParseChatID(a)
+	y, _ := coordination.ParseChatID(b)
+	if x.Channel == coordination.Discord && y.Channel == coordination.Discord {
+		return smaller(a, b)
+	}
+	if x.Channel != y.Channel || x.Chat != y.Chat {
+		return false, false
+	}
+	a, a2, isA := strings.Cut(x.Message, ".") // of Slack: seconds, and a fraction of six digits
+	b, b2, isB := strings.Cut(y.Message, ".")
+	switch yes, known = smaller(a, b); {
+	case isA != isB || len(a2) != len(b2):
+		return false, false
+	case !known || a != b || !isA:
+		return yes, known
+	}
+	return a2 < b2, strings.Trim(a2+b2, digits) == ""
+}
+
+const digits = "0123456789"
+
+// smaller compares numbers.
+func smaller(a, b string) (yes, known bool) {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if a == "" || b == "" || strings.Trim(a+b, "0123456789") != "" {
+	if a == "" || b == "" || strings.Trim(a+b, digits) != "" {
 		return false, false
 	}
 	if len(a) != len(b) {

@@ -105,7 +105,7 @@ func ofHandoff(h *flows.Handoff, of *flows.Row) Item {
 	return i
 }
 
-func ofRequest(r *responses.Row, p *response.Policy) Item {
+func ofRequest(r *responses.Row, policy func(place string) response.Policy) Item {
 	i := Item{Kind: Request, ID: r.ID, From: r.FromAgent, To: r.TargetAgent, Text: r.Original, Since: r.AcceptedAt, AnsweredAt: orNil(r.RespondedAt), Step: r.Step,
 		Refs: Refs{WorkSession: r.WorkSessionID, CollabID: r.ID, Task: r.TaskID, RunID: r.RunID, Seq: r.LastSeq, GuildID: r.GuildID, PlaceID: r.ThreadID}}
 	if len(r.MessageIDs) > 0 {
@@ -114,8 +114,8 @@ func ofRequest(r *responses.Row, p *response.Policy) Item {
 	if r.Delivery == collaborate.StatusSent {
 		i.DeliveredAt = orNil(r.SentAt)
 	}
-	if p != nil {
-		next, last, steps := r.Schedule(*p)
+	if policy != nil {
+		next, last, steps := r.Schedule(policy(r.ThreadID))
 		i.NextAt, i.DueAt, i.Steps = orNil(next), orNil(last), steps
 	}
 	switch {

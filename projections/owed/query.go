@@ -42,7 +42,7 @@ type Query struct {
 	Ended    bool   // those that are over instead, those that ended last first
 	Limit    int
 
-	Reminders *response.Policy // nil: unknown
+	Reminders func(place string) response.Policy // nil: unknown
 }
 
 func (q *Query) wants(k Kind) bool { return len(q.Kinds) == 0 || slices.Contains(q.Kinds, k) }

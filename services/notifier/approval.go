@@ -23,12 +23,15 @@ const (
 	textLength = 600 // characters of a title, or of a description
 )
 
-// approvals asks people to approve tasks and plans.
-type approvals struct{ w *watch }
+// approvals asks people in a channel to approve tasks and plans.
+type approvals struct {
+	w       *watch
+	channel string
+}
 
-func (a *approvals) id() string { return approvalSource }
+func (a *approvals) id() string { return named(a.channel, approvalSource, "-") }
 
-func (a *approvals) enabled(c *config.Config) bool { return hasNotices(c) }
+func (a *approvals) enabled(c *config.Config) bool { return hasNotices(c, a.channel) }
 
 func (a *approvals) notification(_ context.Context, c *config.Config, e *eventstore.Event) (*notification, error) {
 	switch e.Type {
@@ -107,7 +110,7 @@ func (a *approvals) list(c *config.Config, steps []string, count int) string {
 }
 
 func (a *approvals) request(c *config.Config, id, text string, in *coordination.Context) (*coordination.WorkScheduled, error) {
-	d := a.w.toPeople(c, delivery.Approval, strings.TrimRight(text, "\n"))
-	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(id)
-	return workOf(&d, "approval/"+short(id))
+	d := a.w.toPeople(c, a.channel, delivery.Approval, strings.TrimRight(text, "\n"))
+	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(a.channel, id)
+	return workOf(&d, named(a.channel, "approval/"+short(id), "/"))
 }

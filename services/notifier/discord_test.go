@@ -95,7 +95,7 @@ func (d *fixture) delivers(s *discordtest.Server) {
 	bots := discord.New(channel.Options{OnMessage: func(channel.Inbound) {}, Log: slog.New(slog.NewTextHandler(&d.logged, nil)), Transport: s.Transport(),
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond})
 	bots.Configure(d.config.Load())
-	d.bots = func() (list []collaborate.Bot) {
+	d.bots = func(string) (list []collaborate.Bot) {
 		for _, b := range bots.Registry().Bots() {
 			list = append(list, collaborate.Bot{AccountID: b.AccountID, UserID: b.UserID, Agent: b.AgentID})
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -17,12 +18,15 @@ import (
 
 const escalationSource = "escalations"
 
-// escalations notifies people of what only they can resolve: one line each, with what to do.
-type escalations struct{ w *watch }
+// escalations notifies people in a channel of what only they can resolve: one line each, with what to do.
+type escalations struct {
+	w       *watch
+	channel string
+}
 
-func (x *escalations) id() string { return escalationSource }
+func (x *escalations) id() string { return named(x.channel, escalationSource, "-") }
 
-func (x *escalations) enabled(c *config.Config) bool { return hasNotices(c) }
+func (x *escalations) enabled(c *config.Config) bool { return hasNotices(c, x.channel) }
 
 type alarm struct {
 	subject    string // subject
@@ -53,9 +57,9 @@ func (x *escalations) notification(_ context.Context, c *config.Config, e *event
 		return nil, nil
 	}
 	return &notification{subject: e.Type + " " + short(a.subject), work: func(eventstore.Tx) (*coordination.WorkScheduled, error) {
-		d := x.w.toPeople(c, delivery.Escalate, delivery.Alarm(in, a.text, a.hint))
+		d := x.w.toPeople(c, x.channel, delivery.Escalate, delivery.Alarm(in, a.text, a.hint))
 		d.Context = contextOf(&a.in)
-		return workOf(&d, "escalation/"+strconv.FormatInt(e.Seq, 10))
+		return workOf(&d, named(x.channel, "escalation/"+strconv.FormatInt(e.Seq, 10), "/"))
 	}}, nil
 }
 
@@ -106,11 +110,11 @@ func (x *escalations) unposted(in coordination.Language, e *eventstore.Event) (*
 		return nil, nil
 	}
 	place := x.word(cmp.Or(o.ThreadID, o.ChannelID))
-	text := fmt.Sprintf(in.Say("<#%s>에 메시지가 게시되었는지 알 수 없습니다 (`%s`)", "it is unknown whether a message was posted in <#%s> (`%s`)"), place,
+	text := fmt.Sprintf(in.Say("%s에 메시지가 게시되었는지 알 수 없습니다 (`%s`)", "it is unknown whether a message was posted in %s (`%s`)"), x.place(place),
 		x.word(o.EffectID))
 	hint := in.Say("메시지가 없으면 다음을 실행하세요:", "if it is not there:")
 	if e.Type == coordination.TypeDiscordSendFailed {
-		text = fmt.Sprintf(in.Say("<#%s>에 메시지를 게시하지 못했습니다 (%s: %s)", "a message was not posted in <#%s> (%s: %s)"), place, x.word(o.ErrorCode), x.word(o.Error))
+		text = fmt.Sprintf(in.Say("%s에 메시지를 게시하지 못했습니다 (%s: %s)", "a message was not posted in %s (%s: %s)"), x.place(place), x.word(o.ErrorCode), x.word(o.Error))
 		hint = in.Say("원인을 해결한 뒤 다음을 실행하세요:", "fix the cause, then")
 	}
 	return &alarm{place + " " + o.ErrorCode, text, hint + " `openclawd work resend " + x.word(o.EffectID) + "`", o.Context}, nil
@@ -122,9 +126,9 @@ func (x *escalations) suspended(in coordination.Language, e *eventstore.Event) (
 	if err := json.Unmarshal(e.Data, &t); err != nil || t.ThreadID == "" {
 		return nil, err
 	}
-	text := fmt.Sprintf(in.Say("<#%s>에서 봇들의 대화가 너무 많아 멈추었습니다 (%s)", "bots talk too much in <#%s> and are suspended (%s)"), x.word(t.ThreadID), x.word(t.Reason))
+	text := fmt.Sprintf(in.Say("%s에서 봇들의 대화가 너무 많아 멈추었습니다 (%s)", "bots talk too much in %s and are suspended (%s)"), x.place(x.word(t.ThreadID)), x.word(t.Reason))
 	if t.UntilMs > 0 {
-		text += fmt.Sprintf(in.Say(", <t:%d:t>까지", ", until <t:%d:t>"), t.UntilMs/1000)
+		text += fmt.Sprintf(in.Say(", %s까지", ", until %s"), x.clock(t.UntilMs))
 	}
 	hint := in.Say("대화를 확인하고, 계속하게 하려면 그곳에 직접 글을 남기세요", "read what they say; write something there yourself to let them continue")
 	return &alarm{t.ThreadID, text, hint, t.Context}, nil
@@ -149,6 +153,22 @@ func (x *escalations) alsoTold(in coordination.Language, agent string) string {
 		return ""
 	}
 	return "; " + fmt.Sprintf(in.Say("%s에게도 알렸습니다", "%s was told, too"), x.name(agent))
+}
+
+// place names a place: in Discord its own ones as a link.
+func (x *escalations) place(id string) string {
+	if x.channel == coordination.Discord && coordination.ChannelOf(id) == coordination.Discord {
+		return "<#" + id + ">"
+	}
+	return "`" + id + "`"
+}
+
+// clock is a time, ms since 1970, which Discord shows in each reader's time zone.
+func (x *escalations) clock(at int64) string {
+	if x.channel == coordination.Discord {
+		return fmt.Sprintf("<t:%d:t>", at/1000)
+	}
+	return time.UnixMilli(at).UTC().Format("15:04 UTC")
 }
 
 func (x *escalations) name(agent string) string { return x.word(x.w.names().Name(agent)) }

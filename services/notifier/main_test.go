@@ -78,7 +78,7 @@ type fixture struct {
 	path   string
 	db     *sqlite.DB
 	config atomic.Pointer[config.Config]
-	bots   func() []collaborate.Bot
+	bots   func(channel string) []collaborate.Bot
 	logged lockedBuffer
 	ahead  atomic.Int64 // how far the clock of the log is ahead, as a time.Duration
 	stop   func()
@@ -88,8 +88,8 @@ func setup(t testing.TB, settings string) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log.db")
 	storetest.Copy(t, emptyLog, path)
-	bots := []collaborate.Bot{{AccountID: "eden", UserID: ediBot, Agent: "eden"}}
-	d := &fixture{t: t, path: path, stop: func() {}, bots: func() []collaborate.Bot { return bots }}
+	bots := map[string][]collaborate.Bot{coordination.Discord: {{AccountID: "eden", UserID: ediBot, Agent: "eden"}}}
+	d := &fixture{t: t, path: path, stop: func() {}, bots: func(channel string) []collaborate.Bot { return bots[channel] }}
 	d.configure(settings)
 	d.open()
 	t.Cleanup(d.close)
@@ -141,7 +141,7 @@ func (d *fixture) configure(settings string) {
 func (d *fixture) follower() *notifier.Follower {
 	return notifier.New(notifier.Options{Log: d.db, Config: d.config.Load, Now: d.now,
 		Bots: d.bots,
-		Buttons: func(id string) []byte {
+		Buttons: func(_, id string) []byte {
 			return []byte(`[{"type":1,"components":[{"custom_id":"approve:` + id + `"}]}]`)
 		},
 		Logger: slog.New(slog.NewTextHandler(&d.logged, nil))})
@@ -240,7 +240,7 @@ func (d *fixture) work(prefix string) (list []scheduled) {
 		if err := json.Unmarshal(e.Data, &s.WorkScheduled); err != nil {
 			d.t.Fatal(err)
 		}
-		if s.Kind == delivery.Kind {
+		if c, is := coordination.ChannelNamed(s.Kind); is && c.Name == s.Kind {
 			if err := json.Unmarshal(s.Payload, &s.delivery); err != nil {
 				d.t.Fatal(err)
 			}

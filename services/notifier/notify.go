@@ -1,8 +1,8 @@
-// Package notifier reports to people, in Discord threads or by a webhook, what agents say to each other, what waits
+// Package notifier reports to people, in the channels or by a webhook, what agents say to each other, what waits
 // for approval, and problems that only people can resolve. A Follower reads the log and requests the posts; a request
 // is in the log before it reads on, so that nothing is reported twice or left out.
 //
-// It reads for each of four sources; sink.advanced events store their positions. A source starts with the events
+// It reads for several sources, two of them for each channel; sink.advanced events store their positions. A source starts with the events
 // appended after it was configured, and stops when it is not configured any more. Events of an imported log are not
 // reported.
 package notifier
@@ -33,9 +33,9 @@ type Log interface {
 // Options of New. All but Bots and Buttons are required.
 type Options struct {
 	Log     Log
-	Config  func() *config.Config          // in force
-	Bots    func() []collaborate.Bot       // connected bots, which are never mentioned
-	Buttons func(approvalID string) []byte // Discord components with which a person decides; nil: decisions are made elsewhere
+	Config  func() *config.Config                   // in force
+	Bots    func(channel string) []collaborate.Bot  // connected bots of a channel, which are never mentioned
+	Buttons func(channel, approvalID string) []byte // buttons of a channel with which a person decides; nil: decisions are made elsewhere
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -46,10 +46,10 @@ type Follower struct{ o Options }
 // New returns a Follower.
 func New(o Options) *Follower {
 	if o.Bots == nil {
-		o.Bots = func() []collaborate.Bot { return nil }
+		o.Bots = func(string) []collaborate.Bot { return nil }
 	}
 	if o.Buttons == nil {
-		o.Buttons = func(string) []byte { return nil }
+		o.Buttons = func(string, string) []byte { return nil }
 	}
 	return &Follower{o}
 }

@@ -36,12 +36,21 @@ func short(id string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// people returns the Discord users that are not our bots, each once.
-func (w *watch) people(c *config.Config, users []string) (people []string) {
+// named is an id of a channel's own. Those of Discord do not name it.
+func named(channel, id, separator string) string {
+	if channel == coordination.Discord {
+		return id
+	}
+	return channel + separator + id
+}
+
+// people returns the users of a channel that are not our bots, each once.
+func (w *watch) people(c *config.Config, channel string, users []string) (people []string) {
+	traits, _ := coordination.ChannelNamed(channel)
 	for _, user := range users {
-		bot := slices.ContainsFunc(w.Bots(), func(b collaborate.Bot) bool { return b.UserID == user }) ||
-			slices.ContainsFunc(c.Discord.Accounts, func(a config.Account) bool { return a.BotUserID == user })
-		if user != "" && strings.Trim(user, "0123456789") == "" && !bot && !slices.Contains(people, user) {
+		bot := slices.ContainsFunc(w.Bots(channel), func(b collaborate.Bot) bool { return b.UserID == user }) ||
+			slices.ContainsFunc(c.Channel(channel).Accounts, func(a config.Account) bool { return a.BotUserID == user })
+		if traits.IsUserID(user) && !bot && !slices.Contains(people, user) {
 			people = append(people, user)
 		}
 	}
@@ -64,24 +73,28 @@ func harmless(text string) string {
 	return strings.ReplaceAll(text, "@here", "@"+apart+"here")
 }
 
-// speaker returns the account that speaks for openclawd itself, "" for none.
-func speaker(c *config.Config) string {
-	account := accountOf(c, c.Discord.DefaultAccount)
-	for _, a := range c.Discord.Accounts {
-		account = cmp.Or(account, accountOf(c, a.ID))
+// speaker returns the account that speaks for openclawd itself in a channel, "" for none.
+func speaker(c *config.Config, channel string) string {
+	own := c.Channel(channel)
+	account := accountOf(c, channel, own.DefaultAccount)
+	for _, a := range own.Accounts {
+		account = cmp.Or(account, accountOf(c, channel, a.ID))
 	}
 	return account
 }
 
-// toPeople returns a delivery to the channel of notices that mentions the configured people.
-func (w *watch) toPeople(c *config.Config, purpose, text string) delivery.Delivery {
-	to := c.Discord.Collaboration.Escalation
-	people := w.people(c, []string{cmp.Or(to.MentionUserID, c.Discord.Retry.EscalationUserID)})
-	return delivery.Delivery{Purpose: purpose, AccountID: speaker(c), ChannelID: to.ChannelID, System: true, Notify: people,
-		Messages: collaborate.Chunks(mentions(people) + text)}
+// toPeople returns a delivery to the notices of a channel that mentions the configured people.
+func (w *watch) toPeople(c *config.Config, channel, purpose, text string) delivery.Delivery {
+	own := c.Channel(channel)
+	traits, _ := coordination.ChannelNamed(channel)
+	people := w.people(c, channel, []string{cmp.Or(own.Collaboration.Escalation.MentionUserID, own.Retry.EscalationUserID)})
+	d := delivery.Delivery{Purpose: purpose, AccountID: speaker(c, channel), System: true, Notify: people,
+		Messages: collaborate.ChunksFor(traits, mentions(people)+text)}
+	d.To(own.Collaboration.Escalation.ChannelID)
+	return d
 }
 
-// hasNotices reports whether there is a channel of notices and a bot for it.
-func hasNotices(c *config.Config) bool {
-	return c.Discord.Collaboration.Escalation.ChannelID != "" && speaker(c) != ""
+// hasNotices reports whether a channel has a place for notices and a bot for it.
+func hasNotices(c *config.Config, channel string) bool {
+	return c.Channel(channel).Collaboration.Escalation.ChannelID != "" && speaker(c, channel) != ""
 }

@@ -42,7 +42,7 @@ func (r *reports) enabled(c *config.Config) bool {
 	if s == nil {
 		return false
 	}
-	can := channelOf(&s.Discord) != "" && accountOf(c, s.Discord.RouterAccount) != ""
+	can := channelOf(&s.Discord) != "" && accountOf(c, coordination.Discord, s.Discord.RouterAccount) != ""
 	if !can && r.mute != c {
 		r.mute = c
 		r.w.Logger.Warn("cannot report conversations: channels.discord needs an enabled account with a token, and the sink a channel",
@@ -64,10 +64,11 @@ func sinkOf(c *config.Config, id string) *config.Sink {
 
 func channelOf(s *config.SinkDiscord) string { return cmp.Or(s.ReportChannel, s.DefaultChannel) }
 
-// accountOf returns a Discord account if it can speak, else "".
-func accountOf(c *config.Config, id string) string {
-	for _, a := range c.Discord.Accounts {
-		if c.Discord.Enabled && a.Enabled && a.Token != "" && strings.EqualFold(a.ID, id) {
+// accountOf returns an account of a channel if it can speak, else "".
+func accountOf(c *config.Config, channel, id string) string {
+	own := c.Channel(channel)
+	for _, a := range own.Accounts {
+		if own.Enabled && a.Enabled && a.Token != "" && strings.EqualFold(a.ID, id) {
 			return a.ID
 		}
 	}
@@ -127,7 +128,7 @@ func (r *reports) notification(ctx context.Context, c *config.Config, e *eventst
 		if err != nil {
 			return nil, err
 		}
-		d := delivery.Delivery{Context: contextOf(&x.Context), Purpose: delivery.Report, AccountID: accountOf(c, s.RouterAccount), GuildID: s.GuildID,
+		d := delivery.Delivery{Context: contextOf(&x.Context), Purpose: delivery.Report, AccountID: accountOf(c, coordination.Discord, s.RouterAccount), GuildID: s.GuildID,
 			ChannelID: channelOf(&s), ThreadID: thread, System: true, ReportOf: conversation}
 		// A thread exists before its first message does, so a report must wait for the opening to end, not for the thread.
 		if pending, err := isPending(tx, before); err != nil || pending {
@@ -138,7 +139,7 @@ func (r *reports) notification(ctx context.Context, c *config.Config, e *eventst
 		if thread == "" {
 			effect = next
 			d.Open = &delivery.Opening{Name: r.threadName(x), Kind: kindReport, FromAgent: x.FromAgent, ToAgent: x.ToAgent}
-			d.Notify = r.w.people(c, s.NotifyUsers)
+			d.Notify = r.w.people(c, coordination.Discord, s.NotifyUsers)
 			text = mentions(d.Notify) + text
 		}
 		d.Messages = collaborate.Chunks(text)

@@ -33,7 +33,11 @@ type watch struct {
 
 func newWatch(o *Options) *watch {
 	w := &watch{Options: o}
-	for _, s := range []source{&reports{w: w}, &webhooks{w}, &approvals{w}, &escalations{w}} {
+	sources := []source{&reports{w: w}, &webhooks{w}}
+	for _, c := range coordination.Channels() {
+		sources = append(sources, &approvals{w, c.Name}, &escalations{w, c.Name})
+	}
+	for _, s := range sources {
 		w.cursors = append(w.cursors, &cursor{w: w, source: s, stream: coordination.SinkStream(s.id())})
 	}
 	return w
@@ -91,9 +95,13 @@ func (w *watch) read(ctx context.Context, after int64) ([]eventstore.Event, erro
 	return w.page, nil
 }
 
-// names are the display names of agents and Discord users.
+// names are the display names of agents and users.
 func (w *watch) names() *coordination.Roster {
-	conf, bots := w.Config(), w.Bots()
+	conf := w.Config()
+	var bots []collaborate.Bot
+	for _, c := range coordination.Channels() {
+		bots = append(bots, w.Bots(c.Name)...)
+	}
 	if conf == w.conf && slices.Equal(bots, w.bots) {
 		return w.roster
 	}

@@ -16,7 +16,7 @@ func (s *Service) Adopt(tx eventstore.Tx, sent collaborate.Sent, eventID eventst
 	if err != nil || known {
 		return nil, err
 	}
-	policy := Tracking(s.o.Config())
+	policy := Tracking(s.o.Config(), sent.ThreadID)
 	sent.EventRole, sent.Tracked = coordination.RoleOrchestration, true
 	told, err := event(collaborate.Event{Type: coordination.TypeA2ACollaborateSent, AgentID: sent.FromAgent, Data: sent}, eventstore.ActorSystem, "", now)
 	if err != nil {

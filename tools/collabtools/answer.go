@@ -82,7 +82,9 @@ func (s *Service) load(ctx context.Context, collabID string) (row responses.Row,
 }
 
 // noteUnderWay is the note while the outcome is unknown.
-const noteUnderWay = "The request is under way and will be posted as soon as Discord takes it. Do not send it again; go on with other work."
+func noteUnderWay(channel string) string {
+	return "The request is under way and will be posted as soon as " + titleOf(channel) + " takes it. Do not send it again; go on with other work."
+}
 
 func (a *toolCall) answer(row *responses.Row) (tool.Output, error) {
 	out := output{ThreadID: row.ThreadID, ThreadName: row.ThreadName, ChannelID: row.ChannelID, CollabID: row.ID, Status: string(row.Delivery),
@@ -93,7 +95,7 @@ func (a *toolCall) answer(row *responses.Row) (tool.Output, error) {
 	target := nameOf(a.call.Config, row.TargetAgent)
 	switch row.Delivery {
 	case collaborate.StatusAccepted:
-		out.Success, out.Note = true, noteUnderWay
+		out.Success, out.Note = true, noteUnderWay(channelOf(row))
 		return tools.Answer(out)
 	case collaborate.StatusSent:
 		out.Success, out.Note = true, response.Note(target)
@@ -103,50 +105,66 @@ func (a *toolCall) answer(row *responses.Row) (tool.Output, error) {
 		return tools.Answer(out)
 	}
 	out.Code = cmp.Or(row.Code, string(row.Delivery))
-	out.Error, out.Hint = failureText(out.Code)
+	out.Error, out.Hint = failureText(channelOf(row), out.Code)
 	return tools.Refuse(out)
 }
 
 // failureWords is failureText for people.
-func failureWords(in coordination.Language, code string) (text, hint string) {
+func failureWords(in coordination.Language, channel, code string) (text, hint string) {
 	if in != coordination.Korean {
-		return failureText(code)
+		return failureText(channel, code)
 	}
+	title := titleOf(channel)
 	switch code {
 	case collaborate.CodeDenied:
-		return "봇에게 그곳에 글을 쓸 권한이 없습니다", "그 채널에서 봇에게 채널 보기, 스레드에서 메시지 보내기, 공개 스레드 만들기 권한을 주세요"
+		return "봇에게 그곳에 글을 쓸 권한이 없습니다", rightsOf(channel).korean
 	case collaborate.CodeNotFound:
 		return "채널이나 스레드가 더 이상 없습니다", "다른 채널을 지정해 다시 요청하게 하세요"
 	case collaborate.CodeUnauthorized:
-		return "Discord가 봇의 토큰을 받아들이지 않습니다", "channels.discord.accounts에 올바른 토큰을 넣으세요"
+		return "봇의 토큰이 " + title + "에서 유효하지 않습니다", "channels." + channel + ".accounts에 올바른 토큰을 넣으세요"
 	case collaborate.CodeRateLimited:
-		return "Discord가 지금은 요청을 더 받지 않습니다", "몇 분 뒤 다시 요청하게 하세요"
+		return title + "에서 지금은 요청을 더 받지 않습니다", "몇 분 뒤 다시 요청하게 하세요"
 	case collaborate.CodeTimeout, collaborate.CodeUnavailable:
-		return "여러 번 시도했지만 Discord가 응답하지 않았습니다", "나중에 다시 요청하게 하세요"
+		return "여러 번 시도했지만 " + title + "에서 응답이 없었습니다", "나중에 다시 요청하게 하세요"
 	case collaborate.CodeUnknown:
-		return "Discord의 응답이 유실되어 요청이 스레드에 있는지 알 수 없습니다", "다시 요청하기 전에 스레드를 확인하세요"
+		return title + "의 응답이 유실되어 요청이 스레드에 있는지 알 수 없습니다", "다시 요청하기 전에 스레드를 확인하세요"
 	}
 	return "요청을 게시하지 못했습니다", "openclawd collaborations 명령으로 알려진 내용을 확인하세요"
 }
 
-// failureText explains the failure code of a request and what to do.
-func failureText(code string) (text, hint string) {
+// failureText explains the failure code of a request in a channel and what to do.
+func failureText(channel, code string) (text, hint string) {
+	title := titleOf(channel)
 	switch code {
 	case collaborate.CodeDenied:
-		return "Discord does not let the bot write there", "give the bot the permissions View Channel, Send Messages in Threads and Create Public " +
-			"Threads in that channel; until then tell a person, or use sessions_send"
+		return title + " does not let the bot write there", rightsOf(channel).english + "; until then tell a person, or use sessions_send"
 	case collaborate.CodeNotFound:
 		return "the channel or thread no longer exists", "leave threadId out, or name another channelId"
 	case collaborate.CodeUnauthorized:
-		return "Discord does not accept the bot's token", "put a valid token into channels.discord.accounts"
+		return title + " does not accept the bot's token", "put a valid token into channels." + channel + ".accounts"
 	case collaborate.CodeRateLimited:
-		return "Discord takes no more for now", "wait some minutes, then ask again"
+		return title + " takes no more for now", "wait some minutes, then ask again"
 	case collaborate.CodeTimeout, collaborate.CodeUnavailable:
-		return "Discord did not answer in spite of several attempts", "try again later, or use sessions_send"
+		return title + " did not answer in spite of several attempts", "try again later, or use sessions_send"
 	case collaborate.CodeUnknown:
-		return "it is unknown whether the request was posted in the thread: Discord's answer was lost", "check the thread before you ask again"
+		return "it is unknown whether the request was posted in the thread: " + title + "'s answer was lost", "check the thread before you ask again"
 	}
 	return "the request could not be posted", "tell a person: openclawd collaborations shows what is known"
+}
+
+// rights say what a bot needs to post requests.
+type rights struct{ english, korean string }
+
+func rightsOf(channel string) rights {
+	switch channel {
+	case coordination.Telegram:
+		return rights{"make the bot an administrator of the group with the right to manage topics, and let it send messages",
+			"봇을 그룹의 관리자로 지정하고 토픽 관리와 메시지 보내기를 허용하세요"}
+	case coordination.Slack:
+		return rights{"invite the app to that channel, and give it the scope chat:write", "그 채널에 앱을 초대하고 chat:write 권한을 주세요"}
+	}
+	return rights{"give the bot the permissions View Channel, Send Messages in Threads and Create Public Threads in that channel",
+		"그 채널에서 봇에게 채널 보기, 스레드에서 메시지 보내기, 공개 스레드 만들기 권한을 주세요"}
 }
 
 func nameOf(conf *config.Config, agent string) string {

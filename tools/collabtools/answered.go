@@ -38,7 +38,7 @@ func (s *Service) Answered(tx eventstore.Tx, r *response.Request, messageID, tex
 // notifyAnswer puts the answer of a thread into the transcript of the requesting session, for the agent's next run. The thread's own
 // session reads the answer anyway.
 func (s *Service) notifyAnswer(tx eventstore.Tx, row *responses.Row, target, thread, threadName, text string, now time.Time) ([]eventstore.StreamAppend, error) {
-	if row.SessionKey == "" || row.SessionKey == coordination.ChannelKey(row.FromAgent, channel, thread).String() {
+	if row.SessionKey == "" || row.SessionKey == coordination.PlaceKey(row.FromAgent, thread, false).String() {
 		return nil, nil
 	}
 	where := cmp.Or(strings.Join(strings.Fields(threadName), " "), thread)
@@ -52,7 +52,7 @@ func (s *Service) notifyAnswer(tx eventstore.Tx, row *responses.Row, target, thr
 // cancelTracking ends the reminders: it cancels the tracking work and what is not posted yet.
 func (s *Service) cancelTracking(tx eventstore.Tx, r *response.Request, now time.Time) (appends []eventstore.StreamAppend, err error) {
 	effects := []string{trackerOf(r.ID)}
-	policy := Tracking(s.o.Config())
+	policy := Tracking(s.o.Config(), r.ThreadID)
 	due := int64(policy.Steps)
 	if after := policy.After.Milliseconds(); after > 0 {
 		due = min(due, (now.UnixMilli()-r.SentAt)/after)

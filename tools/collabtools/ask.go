@@ -53,7 +53,7 @@ func (s *Service) collaborate(ctx context.Context, call *tools.Call, args *argum
 	return a.answer(row)
 }
 
-// errLook reports that Discord has to be asked about another place, such as a thread opened meanwhile.
+// errLook reports that the service has to be asked about another place, such as a thread opened meanwhile.
 var errLook = errors.New("a place has to be looked up")
 
 // mostLooks bounds these lookups per request.
@@ -61,8 +61,9 @@ const mostLooks = 3
 
 // accept decides about the request and appends the decision.
 func (s *Service) accept(ctx context.Context, a *toolCall) error {
-	session := sessionOf(a.call)
-	situation := s.situation(a.call.Config, session)
+	from := originOf(a.call)
+	channel := s.channelOf(a.call.Config, &from, &a.request)
+	situation := s.situation(a.call.Config, channel, from.in(channel))
 	if a.refused = s.early(situation, a.request); a.refused != nil {
 		return s.refuses(ctx, a)
 	}
@@ -93,7 +94,7 @@ func (s *Service) accept(ctx context.Context, a *toolCall) error {
 	}
 }
 
-// early returns the refusal that needs neither the log nor Discord, nil for none.
+// early returns the refusal that needs neither the log nor the service, nil for none.
 func (s *Service) early(situation *collaborate.Situation, r collaborate.Request) *collaborate.Refusal {
 	_, no := collaborate.Decide(situation, r, s.o.Now().UnixMilli())
 	if no == nil || !slices.Contains([]string{collaborate.CodeInvalid, collaborate.CodeSelf, collaborate.CodeForbidden, collaborate.CodeMapping,
@@ -108,9 +109,10 @@ func (s *Service) explained(situation *collaborate.Situation, no *collaborate.Re
 		return no
 	}
 	said := *no
-	said.Text += "; no bot is connected to Discord"
-	if s.o.Discord == nil {
-		said.HintText = "set channels.discord.enabled to true, and add accounts with their tokens to channels.discord.accounts; then " + no.HintText
+	said.Text += "; no bot is connected to " + titleOf(situation.Channel)
+	if s.channel(situation.Channel) == nil {
+		said.HintText = fmt.Sprintf("set channels.%[1]s.enabled to true, and add accounts with their tokens to channels.%[1]s.accounts; then %[2]s",
+			situation.Channel, no.HintText)
 	}
 	return &said
 }
@@ -329,7 +331,7 @@ func (t *requestTask) delivery(collabID string) (*delivery.Delivery, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	del := &delivery.Delivery{Context: t.Context, Purpose: delivery.Request, AgentID: p.From, AccountID: p.AccountID, GuildID: p.GuildID,
+	del := &delivery.Delivery{Context: t.Context, Channel: coordination.OtherChannel(p.ChannelID), Purpose: delivery.Request, AgentID: p.From, AccountID: p.AccountID, GuildID: p.GuildID,
 		ChannelID: p.ChannelID, ThreadID: p.ThreadID, Messages: p.Messages, Notify: p.Notify, Route: p.Route, Seed: p.Seed(), CollabID: collabID,
 		RunID: p.RunID, Detail: detail}
 	del.Context.EventRole = coordination.RoleObservability

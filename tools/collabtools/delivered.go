@@ -58,7 +58,7 @@ func (s *Service) sent(tx eventstore.Tx, row *responses.Row, t *requestTask, o *
 		return nil, err
 	}
 	joined, err := registered(thread, present.Collaborating(thread, route.Bot{Agent: p.From, UserID: p.BotID},
-		route.Bot{Agent: p.Target, UserID: p.TargetBotID}, now.UnixMilli(), conf.Discord.Collaboration.ParticipantTTL))
+		route.Bot{Agent: p.Target, UserID: p.TargetBotID}, now.UnixMilli(), conf.Channel(channelOf(row)).Collaboration.ParticipantTTL))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) sent(tx eventstore.Tx, row *responses.Row, t *requestTask, o *
 	if err != nil {
 		return nil, err
 	}
-	policy := Tracking(conf)
+	policy := Tracking(conf, thread)
 	switch {
 	case answer != nil:
 		told, err := s.notifyAnswer(tx, row, p.Target, thread, p.ThreadName, answer.text, now)
@@ -92,7 +92,7 @@ type earlyAnswer struct {
 	text   string
 }
 
-// answered finds the message that has already answered a request, nil for none. Discord reports a message to its readers before it
+// answered finds the message that has already answered a request, nil for none. A service reports a message to its readers before it
 // confirms the post, and after a restart the answer may be in the log long before the confirmation.
 func answered(tx eventstore.Tx, row *responses.Row, sent collaborate.Event, thread string, now time.Time) (*earlyAnswer, error) {
 	asked, ok := sent.Data.(collaborate.Sent)
@@ -152,7 +152,7 @@ func (s *Service) recall(tx eventstore.Tx, t *requestTask, thread string, now ti
 	if name == p.SessionKey {
 		return nil, nil
 	}
-	return s.appendMessage(tx, name, coordination.SessionMessage{Context: t.Context, Text: text, Channel: channel, To: "channel:" + p.ChannelID,
+	return s.appendMessage(tx, name, coordination.SessionMessage{Context: t.Context, Text: text, Channel: coordination.ChannelOf(thread), To: "channel:" + p.ChannelID,
 		Account: p.AccountID, ThreadID: thread}, now)
 }
 
@@ -163,7 +163,7 @@ func (s *Service) failed(tx eventstore.Tx, row *responses.Row, t *requestTask, o
 	if err != nil {
 		return nil, err
 	}
-	told, err := s.notifyFailure(tx, t, o, now)
+	told, err := s.notifyFailure(tx, row, t, o, now)
 	if err != nil || !n.Escalate {
 		return append(appends, told...), err
 	}
@@ -173,7 +173,7 @@ func (s *Service) failed(tx eventstore.Tx, row *responses.Row, t *requestTask, o
 
 // notifyFailure reports the failure to the requesting session if it was told before that the request is under way. A call that still waits
 // gets it as the tool's answer.
-func (s *Service) notifyFailure(tx eventstore.Tx, t *requestTask, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
+func (s *Service) notifyFailure(tx eventstore.Tx, row *responses.Row, t *requestTask, o *delivery.Outcome, now time.Time) ([]eventstore.StreamAppend, error) {
 	p := &t.Plan
 	if p.SessionKey == "" || now.UnixMilli()-t.At < s.o.Wait.Milliseconds() {
 		return nil, nil
@@ -182,7 +182,7 @@ func (s *Service) notifyFailure(tx eventstore.Tx, t *requestTask, o *delivery.Ou
 	if o.State == delivery.Unknown {
 		what = "It is unknown whether your request to %s was posted"
 	}
-	why, hint := failureText(o.Code)
+	why, hint := failureText(channelOf(row), o.Code)
 	return s.appendMessage(tx, p.SessionKey, coordination.SessionMessage{Context: t.Context,
 		Text: fmt.Sprintf("["+what+" (%s)]\n%s\n\n%s: %s.", p.TargetName, o.Code, p.Original, why, hint)}, now)
 }
@@ -195,7 +195,7 @@ func (s *Service) notifyPeople(row *responses.Row, t *requestTask, o *delivery.O
 	if o.State == delivery.Unknown {
 		text = in.Say("%[2]s에게 보낸 %[1]s의 요청이 게시되었는지 알 수 없습니다 (%[3]s: %[4]s)", "it is unknown whether a request of %s to %s was posted (%s: %s)")
 	}
-	why, hint := failureWords(in, o.Code)
+	why, hint := failureWords(in, channelOf(row), o.Code)
 	return s.noticePost(row, &failedRequest{p.From, p.AccountID, p.GuildID, t.Context}, fmt.Sprintf(text, p.FromName, p.TargetName, o.Code, cmp.Or(o.Text, why)),
 		in.Say(hint, cmp.Or(o.Hint, hint)), fmt.Sprintf("collab/%s/failed/%d", row.ID, row.Version), now) // the version grows with each failure
 }
@@ -207,31 +207,33 @@ type failedRequest struct {
 
 // noticePost returns a line for the channel of notices that mentions the configured people; none without such a channel.
 func (s *Service) noticePost(row *responses.Row, f *failedRequest, text, hint, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
-	conf := s.o.Config()
-	to := conf.Discord.Collaboration.Escalation.ChannelID
+	conf, channel := s.o.Config(), channelOf(row)
+	to := conf.Channel(channel).Collaboration.Escalation.ChannelID
 	if to == "" {
 		return nil, nil
 	}
-	person, address := personOf(conf), ""
+	person, address := personOf(conf, channel), ""
 	if person.UserID != "" {
 		address = "<@" + person.UserID + ">\n"
 	}
 	text = address + delivery.Alarm(conf.Language(), text, hint)
-	return s.posts(&delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: s.reporterOf(conf, f.account),
-		GuildID: f.guild, ChannelID: to, Messages: collaborate.Chunks(text), Notify: notified(person.UserID), System: true, CollabID: row.ID},
-		effectID, now)
+	traits, _ := coordination.ChannelNamed(channel)
+	del := delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: s.reporterOf(conf, channel, f.account),
+		GuildID: f.guild, Messages: collaborate.ChunksFor(traits, text), Notify: notified(person.UserID), System: true, CollabID: row.ID}
+	del.To(to)
+	return s.posts(&del, effectID, now)
 }
 
 // reporterOf chooses the bot that reports the failure of an account: another one if there is one, since the account itself may be failing.
-func (s *Service) reporterOf(conf *config.Config, failing string) string {
-	best := failing
-	if s.o.Discord == nil {
+func (s *Service) reporterOf(conf *config.Config, channel, failing string) string {
+	best, bots := failing, s.channel(channel)
+	if bots == nil {
 		return best
 	}
-	for _, b := range s.o.Discord.Connected() {
+	for _, b := range bots.Connected() {
 		switch {
 		case b.AccountID == failing:
-		case b.AccountID == conf.Discord.DefaultAccount:
+		case b.AccountID == conf.Channel(channel).DefaultAccount:
 			return b.AccountID
 		case best == failing:
 			best = b.AccountID
@@ -240,8 +242,9 @@ func (s *Service) reporterOf(conf *config.Config, failing string) string {
 	return best
 }
 
-func (s *Service) isConnected(account string) bool {
-	return s.o.Discord != nil && slices.ContainsFunc(s.o.Discord.Connected(), func(b collaborate.Bot) bool { return b.AccountID == account })
+func (s *Service) isConnected(channel, account string) bool {
+	bots := s.channel(channel)
+	return bots != nil && slices.ContainsFunc(bots.Connected(), func(b collaborate.Bot) bool { return b.AccountID == account })
 }
 
 // decideAgain decides again about a request whose thread no longer exists.
@@ -253,7 +256,7 @@ func (s *Service) decideAgain(tx eventstore.Tx, row *responses.Row, t *requestTa
 	if err != nil {
 		return nil, err
 	}
-	situation := s.situation(conf, t.Session)
+	situation := s.situation(conf, channelOf(row), t.Session)
 	if err := read(tx, conf, situation, t.Request, at); err != nil {
 		return nil, err
 	}

@@ -78,6 +78,7 @@ type setting struct {
 	tools   map[string]any // laid over tools
 	noBots  bool           // without Discord
 	asleep  bool           // without a poster
+	forum   bool           // with a group of Telegram, too
 	silent  []string       // accounts that are switched off
 	wait    time.Duration  // of the tool; default: a third of patience
 	limit   time.Duration  // for one answer of Discord; default: 5 s
@@ -197,10 +198,13 @@ func (m *team) open() {
 	var monitor *inbound.Service
 	m.bots = discord.New(channel.Options{OnMessage: func(in channel.Inbound) { monitor.Handle(ctx, in) }, Transport: m.Transport(), Log: logger,
 		Least: 20 * time.Millisecond, Most: 50 * time.Millisecond, TimeLimit: cmp.Or(m.set.limit, 5*time.Second)})
-	o := collabtools.Options{Log: db, Discord: seen{m.bots}, Config: inForce, Now: m.now, NewID: uuid.NewString, Logger: logger,
+	o := collabtools.Options{Log: db, Channels: []collabtools.Channel{seen{m.bots}}, Config: inForce, Now: m.now, NewID: uuid.NewString, Logger: logger,
 		Wait: cmp.Or(m.set.wait, patience/3)}
 	if m.set.noBots {
-		o.Discord = nil
+		o.Channels = nil
+	}
+	if m.set.forum {
+		o.Channels = append(o.Channels, forum{})
 	}
 	m.service = collabtools.New(o)
 	monitor = inbound.New(inbound.Options{Log: db, Queue: asks, Bots: m.bots, Config: inForce, Now: m.now, Logger: logger,
@@ -328,10 +332,12 @@ func (m *team) read() *config.Config {
 	collaboration := over(map[string]any{"language": "en", "defaultChannel": m.lobby.ID, "allowedChannels": []string{m.lab.ID},
 		"rateLimit":  map[string]any{"threadCreationPerMinute": 1000, "messagePerChannelPerSecond": 1000},
 		"escalation": map[string]any{"channelId": m.alarm.ID, "mentionUserId": m.bora.ID}}, m.set.config)
+	channels := map[string]any{"discord": over(map[string]any{"accounts": bots, "collaboration": collaboration, "mentions": map[string]any{m.bora.ID: "병욱"}}, m.set.discord)}
+	if m.set.forum {
+		channels["telegram"] = map[string]any{"collaboration": map[string]any{"allowedChannels": []string{telegramGroup}}}
+	}
 	text, err := json.Marshal(map[string]any{"agents": map[string]any{"list": agents}, "bindings": bindings,
-		"tools": over(map[string]any{"agentToAgent": map[string]any{"enabled": true}}, m.set.tools),
-		"channels": map[string]any{"discord": over(map[string]any{"accounts": bots, "collaboration": collaboration, "mentions": map[string]any{m.bora.ID: "병욱"}},
-			m.set.discord)}})
+		"tools": over(map[string]any{"agentToAgent": map[string]any{"enabled": true}}, m.set.tools), "channels": channels})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -16,17 +16,13 @@ import (
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/services/access"
-	"github.com/pronto-lab/openclawd/tools"
 )
 
-// channel is the name of Discord as a channel of sessions.
-const channel = "discord"
-
-// situation holds the inputs of a decision that come from neither the log nor Discord.
-func (s *Service) situation(conf *config.Config, session collaborate.Session) *collaborate.Situation {
-	inputs := &collaborate.Situation{Policy: policyOf(conf), Session: session, Agents: agentsOf(conf)}
-	if s.o.Discord != nil {
-		inputs.Bots = s.o.Discord.Connected()
+// situation holds the inputs of a decision about a request in a channel that come from neither the log nor the service.
+func (s *Service) situation(conf *config.Config, channel string, session collaborate.Session) *collaborate.Situation {
+	inputs := &collaborate.Situation{Channel: channel, Policy: policyOf(conf, channel), Session: session, Agents: agentsOf(conf, channel)}
+	if bots := s.channel(channel); bots != nil {
+		inputs.Bots = bots.Connected()
 	}
 	policy := access.PolicyOf(conf.Tools.AgentToAgent)
 	inputs.Judge = func(from, target string) collaborate.Verdict {
@@ -36,52 +32,34 @@ func (s *Service) situation(conf *config.Config, session collaborate.Session) *c
 	return inputs
 }
 
-func policyOf(conf *config.Config) collaborate.Policy {
-	c := &conf.Discord.Collaboration
+func policyOf(conf *config.Config, channel string) collaborate.Policy {
+	own := conf.Channel(channel)
+	c := &own.Collaboration
 	return collaborate.Policy{DefaultChannel: c.DefaultChannel, AllowedChannels: c.AllowedChannels, AllowedGuilds: c.AllowedGuilds, Reuse: c.ThreadReuse,
-		PairLimit: c.LoopGuard.MaxPerPair, PairWindow: c.LoopGuard.Window, DefaultAccount: conf.Discord.DefaultAccount, MaxHops: conf.Defaults.LoopGuard.Hops}
+		PairLimit: c.LoopGuard.MaxPerPair, PairWindow: c.LoopGuard.Window, DefaultAccount: own.DefaultAccount, MaxHops: conf.Defaults.LoopGuard.Hops}
 }
 
-// agentsOf returns the configured agents by id, each with the first account bound to it.
-func agentsOf(conf *config.Config) (agents []collaborate.Agent) {
+// agentsOf returns the configured agents by id, each with the first account of a channel bound to it.
+func agentsOf(conf *config.Config, channel string) (agents []collaborate.Agent) {
 	for i := range conf.Agents {
 		a := &conf.Agents[i]
-		agents = append(agents, collaborate.Agent{ID: strings.ToLower(a.ID), Name: a.Name, Account: accountOf(conf, a.ID)})
+		agents = append(agents, collaborate.Agent{ID: strings.ToLower(a.ID), Name: a.Name, Account: accountOf(conf, channel, a.ID)})
 	}
 	return agents
 }
 
-func accountOf(conf *config.Config, agent string) string {
+func accountOf(conf *config.Config, channel, agent string) string {
 	for i := range conf.Bindings {
 		b := &conf.Bindings[i]
 		if b.Channel == channel && strings.EqualFold(b.AgentID, agent) && b.AccountID != "*" {
 			return cmp.Or(b.AccountID, config.DefaultAccount)
 		}
 	}
-	if i := slices.IndexFunc(conf.Discord.Accounts, func(a config.Account) bool { return strings.EqualFold(a.ID, agent) }); i >= 0 {
-		return conf.Discord.Accounts[i].ID
+	own := conf.Channel(channel)
+	if i := slices.IndexFunc(own.Accounts, func(a config.Account) bool { return strings.EqualFold(a.ID, agent) }); i >= 0 {
+		return own.Accounts[i].ID
 	}
 	return ""
-}
-
-// sessionOf returns the session of a call. The key of a Discord session names its channel or thread; other sessions may have a Discord
-// delivery target.
-func sessionOf(call *tools.Call) collaborate.Session {
-	s := collaborate.Session{Key: call.SessionKey, RunID: call.RunID, Hop: call.Hop}
-	of := call.Channel == channel
-	if of {
-		s.AccountID = call.AccountID
-	}
-	switch key := &call.Session; {
-	case key.Channel == channel && (key.Kind == coordination.KeyChannel || key.Kind == coordination.KeyGroup):
-		s.ChannelID = cmp.Or(key.Thread, key.ID)
-	case of:
-		s.ChannelID = call.ThreadID
-		if to, is := strings.CutPrefix(call.To, "channel:"); is && s.ChannelID == "" {
-			s.ChannelID = to
-		}
-	}
-	return s
 }
 
 // read adds what the log says: earlier requests, and the participants where the agent was asked itself.
@@ -97,7 +75,7 @@ func read(tx eventstore.Tx, conf *config.Config, s *collaborate.Situation, r col
 	if err != nil {
 		return err
 	}
-	s.Session.Together = present.Of(s.Session.ChannelID, now, conf.Discord.Collaboration.ParticipantTTL)
+	s.Session.Together = present.Of(s.Session.ChannelID, now, conf.Channel(s.Channel).Collaboration.ParticipantTTL)
 	return nil
 }
 
@@ -120,12 +98,6 @@ func cut(tx eventstore.Tx, conf *config.Config, s *collaborate.Situation, from, 
 
 // places are the channels and threads that were looked up, by id; nil for one that does not exist.
 type places map[string]*collaborate.Place
-
-const maxDigits = 20
-
-func isID(id string) bool {
-	return id != "" && len(id) <= maxDigits && strings.Trim(id, "0123456789") == ""
-}
 
 // knows reports whether all ids were looked up.
 func (p places) knows(ids []string) bool {
@@ -150,7 +122,7 @@ func (s *Service) lookUpPlaces(ctx context.Context, situation *collaborate.Situa
 		if _, seen := into[id]; seen {
 			continue
 		}
-		place, err := s.place(ctx, account, id)
+		place, err := s.place(ctx, situation.Channel, account, id)
 		if err != nil {
 			return err
 		}
@@ -161,15 +133,16 @@ func (s *Service) lookUpPlaces(ctx context.Context, situation *collaborate.Situa
 	return nil
 }
 
-func (s *Service) place(ctx context.Context, account, id string) (*collaborate.Place, error) {
-	if s.o.Discord == nil || !isID(id) {
+func (s *Service) place(ctx context.Context, channel, account, id string) (*collaborate.Place, error) {
+	bots := s.channel(channel)
+	if traits, _ := coordination.ChannelNamed(channel); bots == nil || !traits.IsPlaceID(id) {
 		return nil, nil
 	}
-	known, told := s.o.Discord.Known(id)
+	known, told := bots.Known(id)
 	if told && known.Kind != collaborate.Thread {
 		return &known, nil
 	}
-	is, ok, err := s.o.Discord.Place(ctx, account, id)
+	is, ok, err := bots.Place(ctx, account, id)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -177,7 +150,7 @@ func (s *Service) place(ctx context.Context, account, id string) (*collaborate.P
 		return &known, nil
 	case err != nil:
 		return nil, &collaborate.Refusal{Reason: collaborate.CodeUnavailable, Field: "channelId", Value: id,
-			Text: fmt.Sprintf("Discord does not describe %s: %s", id, coordination.Mask(err.Error())), HintText: "try again in a minute"}
+			Text: fmt.Sprintf("%s does not describe %s: %s", titleOf(channel), id, coordination.Mask(err.Error())), HintText: "try again in a minute"}
 	case !ok:
 		return nil, nil
 	}
@@ -207,11 +180,12 @@ func asker(s *collaborate.Situation, r collaborate.Request) string {
 
 // known returns places from the bots' cache, for a decision that must not wait.
 func (s *Service) known(situation *collaborate.Situation, r collaborate.Request) (all []collaborate.Place) {
-	if s.o.Discord == nil {
+	bots := s.channel(situation.Channel)
+	if bots == nil {
 		return nil
 	}
 	for queue := situation.RequiredPlaces(r); len(queue) > 0; queue = queue[1:] {
-		p, ok := s.o.Discord.Known(queue[0])
+		p, ok := bots.Known(queue[0])
 		if !ok || slices.ContainsFunc(all, func(seen collaborate.Place) bool { return seen.ID == p.ID }) {
 			continue
 		}

@@ -23,8 +23,8 @@ var guide string
 func (s *Service) Tool() tools.Tool {
 	return tools.Tool{
 		Spec: tool.Spec{
-			Name: Name, Group: tool.GroupSessions, Label: "Ask in Discord", Guide: guide,
-			Description: "Ask another agent in a Discord thread that people can read. A thread is opened or reused, and the agent is mentioned " +
+			Name: Name, Group: tool.GroupSessions, Label: "Ask in a thread", Guide: guide,
+			Description: "Ask another agent in a thread of Discord, Telegram or Slack that people can read. A thread is opened or reused, and the agent is mentioned " +
 				"in it. The agent answers in the thread later, where you take part. This session gets the answer at its next run; " +
 				"no run starts for it, so do not wait. In a thread that you already share with the agent, the request is a plain message.",
 			Schema: tools.Object("targetAgent message", schemaTarget, schemaMessage, schemaPlace, schemaRest),
@@ -47,7 +47,7 @@ const (
 		"description":"Your request, at most 2000 characters. Include all context: the agent does not see your conversation."}`
 
 	schemaPlace = `"threadId":{"type":"string","description":"An existing thread to continue in."},
-		"channelId":{"type":"string","description":"Channel for a new thread. Default: your channel, or the default channel."},
+		"channelId":{"type":"string","description":"Channel for a new thread; its id says whether it is in Discord, Telegram or Slack. Default: your channel, or the default channel."},
 		"threadName":{"type":"string","description":"Topic of a new thread. The same name reuses the same thread."}`
 
 	schemaRest = `"accountId":{"type":"string","description":"Bot account that posts. Default: your own."},

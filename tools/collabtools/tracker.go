@@ -53,16 +53,22 @@ func escalationOf(collabID string, try int) string {
 	return fmt.Sprintf("collab/%s/escalate/%d", collabID, try)
 }
 
-// Tracking is how unanswered requests are followed up.
-func Tracking(conf *config.Config) response.Policy {
-	r := &conf.Discord.Retry
+// Tracking is how unanswered requests are followed up in the channel of a place or thread.
+func Tracking(conf *config.Config, place string) response.Policy {
+	r := &conf.Channel(coordination.ChannelOf(place)).Retry
 	return response.Policy{Enabled: r.Enabled, After: r.ResponseTimeout, Steps: r.MaxAttempts, Notify: r.NotifyOnFailure}
 }
 
-// personOf returns the person to escalate to; the zero Party for none.
-func personOf(conf *config.Config) response.Party {
-	id := cmp.Or(conf.Discord.Collaboration.Escalation.MentionUserID, conf.Discord.Retry.EscalationUserID)
-	return response.Party{Name: conf.Discord.Mentions[id], UserID: id}
+// personOf returns the person to escalate to in a channel; the zero Party for none.
+func personOf(conf *config.Config, channel string) response.Party {
+	own := conf.Channel(channel)
+	id := cmp.Or(own.Collaboration.Escalation.MentionUserID, own.Retry.EscalationUserID)
+	return response.Party{Name: own.Mentions[id], UserID: id}
+}
+
+// channelOf is the channel of a request: that of its thread, else of the place for it.
+func channelOf(row *responses.Row) string {
+	return coordination.ChannelOf(cmp.Or(row.ThreadID, row.ChannelID))
 }
 
 // Begin implements worker.Handler.
@@ -73,7 +79,7 @@ func (t *tracker) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([
 		return nil, err
 	}
 	conf := t.service.o.Config()
-	policy := Tracking(conf)
+	policy := Tracking(conf, row.ThreadID)
 	if !found {
 		return t.over(&item, now)
 	}
@@ -182,7 +188,8 @@ func (s *Service) trackerPosts(tx eventstore.Tx, row *responses.Row, a response.
 	if err != nil {
 		return nil, fmt.Errorf("encode the notice: %w", err)
 	}
-	del := delivery.Delivery{Context: row.Context, AgentID: row.FromAgent, AccountID: row.FromAccount, GuildID: row.GuildID, ChannelID: row.ChannelID,
+	channel := channelOf(row)
+	del := delivery.Delivery{Context: row.Context, Channel: coordination.OtherChannel(row.ThreadID), AgentID: row.FromAgent, AccountID: row.FromAccount, GuildID: row.GuildID, ChannelID: row.ChannelID,
 		ThreadID: row.ThreadID, System: true, CollabID: row.ID}
 	inThread := del
 	inThread.Detail = detail
@@ -190,11 +197,11 @@ func (s *Service) trackerPosts(tx eventstore.Tx, row *responses.Row, a response.
 		inThread.Purpose, inThread.Messages, inThread.Notify = delivery.Reminder, []string{response.Reminder(target)}, notified(target.UserID)
 		return s.posts(&inThread, effectID, now)
 	}
-	person := personOf(conf)
+	person := personOf(conf, channel)
 	text := response.Escalation(person, target, a.Minutes)
 	inThread.Purpose, inThread.Messages, inThread.Notify = delivery.Escalate, []string{text}, notified(person.UserID)
 	appends, err := s.posts(&inThread, effectID, now)
-	to := conf.Discord.Collaboration.Escalation.ChannelID
+	to := conf.Channel(channel).Collaboration.Escalation.ChannelID
 	if err != nil || to == "" || to == row.ThreadID {
 		return appends, err
 	}
@@ -202,10 +209,11 @@ func (s *Service) trackerPosts(tx eventstore.Tx, row *responses.Row, a response.
 		return appends, err
 	}
 	beside := del
-	beside.Purpose, beside.ChannelID, beside.ThreadID, beside.Notify = delivery.Escalate, to, "", notified(person.UserID)
-	beside.Messages = []string{text + "\n" + linkTo(row.GuildID, row.ThreadID)}
-	if !s.isConnected(row.FromAccount) {
-		beside.AccountID = s.reporterOf(conf, row.FromAccount)
+	beside.Purpose, beside.Notify = delivery.Escalate, notified(person.UserID)
+	beside.To(to)
+	beside.Messages = []string{text + "\n" + whereOf(row)}
+	if !s.isConnected(channel, row.FromAccount) {
+		beside.AccountID = s.reporterOf(conf, channel, row.FromAccount)
 	}
 	more, err := s.posts(&beside, effectID+elsewhere, now)
 	return append(appends, more...), err
@@ -240,8 +248,12 @@ func isTold(tx eventstore.Tx, row *responses.Row) (bool, error) {
 	return false, nil
 }
 
-func linkTo(guild, thread string) string {
-	return "https://discord.com/channels/" + cmp.Or(guild, "@me") + "/" + thread
+// whereOf says where a request stands: as a link in Discord, otherwise by the thread's name.
+func whereOf(row *responses.Row) string {
+	if channelOf(row) == coordination.Discord {
+		return "https://discord.com/channels/" + cmp.Or(row.GuildID, "@me") + "/" + row.ThreadID
+	}
+	return cmp.Or(strings.Join(strings.Fields(row.ThreadName), " "), row.ThreadID)
 }
 
 // Reported returns the consequences of the end of a delivery of purpose reminder or escalate about a request; nil for others.
