@@ -66,10 +66,13 @@ release-check: ## Build the release twice, with separate caches, and compare the
 run: build ## Serve a sample team on 127.0.0.1:3847 and 18789 until Ctrl-C (ARGS="--gateway 127.0.0.1:0")
 	@exec ./bin/openclawd serve --sample $(ARGS)
 
-.PHONY: demo-discord
-demo-discord: build ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network (ARGS="--keep --api 127.0.0.1:42902")
-	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
-	@exec ./bin/demo-discord -openclawd ./bin/openclawd $(ARGS)
+.PHONY: demo-discord demo-telegram demo-slack
+demo-discord: ## Play a conversation of agents in a Discord thread, against a Discord server of its own: no key, no network (ARGS="--keep --api 127.0.0.1:42902")
+demo-telegram: ## Likewise in topics of a Telegram group
+demo-slack: ## Likewise in threads of Slack
+demo-discord demo-telegram demo-slack: demo-%: build
+	CGO_ENABLED=0 $(GO) build -o bin/demo ./cmd/demo
+	@exec ./bin/demo -channel $* -openclawd ./bin/openclawd $(ARGS)
 
 # The page in web/ is built with Node and committed in web/dist, so that building the program needs Go only.
 NPM := npm --prefix web --silent
@@ -106,7 +109,7 @@ ifdef UI_BREAK
 ui-test: ui-break
 else
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
-	CGO_ENABLED=0 $(GO) build -o bin/demo-discord ./cmd/demo-discord
+	CGO_ENABLED=0 $(GO) build -o bin/demo ./cmd/demo
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)',--grep-invert T-PERF)
 	$(if $(GREP),,cd web && node_modules/.bin/playwright test --grep T-PERF)
 endif

@@ -82,7 +82,9 @@ var layout = []rule{
 	{"bench", []string{"agent", "bench", "config", "coordination", "database", "eventstore", "gateway", "internal", "maintenance", "monitor", "projections", "replay", "server",
 		"services", "tools", "workspace"},
 		"benchmarks measure all parts; no package depends on them"},
-	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "migrations", "monitor",
+	{"demo", []string{"coordination", "database", "discord", "internal", "monitor", "server", "slack", "telegram"},
+		"the play runs the server against servers for tests, which no program but the demo contains"},
+	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "migrations", "monitor",
 		"projections", "replay", "sandbox", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
 }
@@ -105,13 +107,17 @@ var neverImported = map[string]string{
 	"eventstore/sqlite":          "only the composition roots choose the store",
 	"cmd":                        "no package depends on commands",
 	"bench":                      "no package depends on benchmarks",
+	"demo":                       testCode,
 }
 
 // importers lists who may import a package of neverImported. Without the store, the log is used through the interfaces of package eventstore.
 var importers = map[string][]string{
-	"eventstore/sqlite":   {"bench", "cmd", "database", "maintenance", "replay", "server"},
-	"discord/discordtest": {"cmd/demo-discord"},
-	"internal/faults":     {"discord/discordtest", "slack/slacktest", "telegram/telegramtest"},
+	"eventstore/sqlite":     {"bench", "cmd", "database", "maintenance", "replay", "server"},
+	"discord/discordtest":   {"demo"},
+	"slack/slacktest":       {"demo"},
+	"telegram/telegramtest": {"demo"},
+	"demo":                  {"cmd/demo"},
+	"internal/faults":       {"discord/discordtest", "slack/slacktest", "telegram/telegramtest"},
 }
 
 // libraries lists the libraries that only some packages may import.

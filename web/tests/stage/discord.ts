@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { top, until } from './server.ts';
 
 /** The program that plays agents in a Discord of its own. */
-const program = process.env.OPENCLAWD_DEMO_DISCORD ?? join(top, 'bin/demo-discord');
+const program = process.env.OPENCLAWD_DEMO ?? join(top, 'bin/demo');
 
 export interface Play {
   url(path?: string): string;
@@ -25,10 +25,10 @@ export async function playDiscord(): Promise<Play> {
   const ended = new Promise((done) => child.once('exit', done));
   await until(
     () => {
-      if (child.exitCode !== null) throw new Error(`demo-discord ended: ${out}${errors}`);
+      if (child.exitCode !== null) throw new Error(`demo ended: ${out}${errors}`);
       return out.includes('Ctrl-C ends it.');
     },
-    'demo-discord',
+    'demo',
     120_000,
   );
   const origin = /^Task-Hub on (http:\/\/[^/]+)\/ui\/$/m.exec(out)![1]!;

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func (s *stage) ask(ctx context.Context, path string, into any) error {
 
 // routing is the recorded outcome of a message.
 func (s *stage) routing(ctx context.Context, messageID string) (r *monitor.Routing, err error) {
-	err = s.until(ctx, "a routing decision for message "+messageID, func() (bool, error) {
+	err = s.poll(ctx, "a routing decision for message "+messageID, func() (bool, error) {
 		r = &monitor.Routing{}
 		err := s.ask(ctx, "/api/routing/"+messageID, r)
 		if errors.Is(err, errUnknown) {
@@ -51,8 +51,8 @@ func (s *stage) routing(ctx context.Context, messageID string) (r *monitor.Routi
 	return r, err
 }
 
-// until polls until a condition holds.
-func (s *stage) until(ctx context.Context, what string, so func() (bool, error)) error {
+// poll polls until a condition holds.
+func (s *stage) poll(ctx context.Context, what string, so func() (bool, error)) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {

@@ -1,10 +1,11 @@
-package main
+package demo
 
 import (
 	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/server"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
@@ -30,24 +30,20 @@ var script []byte
 
 const scriptName = "script.json"
 
-// configuration is a minimal configuration in which agents ask each other in Discord.
+// configuration is a minimal configuration in which agents ask each other in a channel.
 const configuration = `{
   agents: { list: [%s], defaults: { taskContinuation: { enabled: false } } },
   tools: { agentToAgent: { enabled: true } },
   bindings: [%s],
-  channels: { discord: { enabled: true, accounts: { %s }, collaboration: { defaultChannel: %q, escalation: { mentionUserId: %q } } } },
+  channels: { %s: { %s } },
   models: { scripted: { script: %q } },
 }
 `
 
-// stage is a fake Discord with a person and the bots of the cast, and the program under demonstration.
+// stage is a fake service with a person and the bots of the cast, and the program under demonstration.
 type stage struct {
-	discord *discordtest.Server
-	channel discordtest.Channel
-	person  *discordtest.Human
-	bots    []*discordtest.Bot // of the cast, in cast order
-	names   *strings.Replacer  // mentions to display names
-	calls   *strings.Replacer  // display names to mentions
+	service
+	channel string // its name
 
 	dir     string
 	address string // for the API to listen on
@@ -60,8 +56,8 @@ type stage struct {
 }
 
 // openStage returns once all bots are connected. api is the address of the program's API.
-func openStage(ctx context.Context, api string) (*stage, error) {
-	s := &stage{address: api, end: func() {}, log: &logged{}}
+func openStage(ctx context.Context, channel, api string) (*stage, error) {
+	s := &stage{channel: channel, address: api, end: func() {}, log: &logged{}}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin: %w%s", err, s.warnings()), s.close())
 	}
@@ -69,51 +65,44 @@ func openStage(ctx context.Context, api string) (*stage, error) {
 }
 
 func (s *stage) open(ctx context.Context) (err error) {
-	if s.discord, err = discordtest.New(discordtest.Options{Now: s.now}); err != nil {
+	if s.service, err = newService(s.channel, s.now); err != nil {
 		return err
 	}
-	if s.dir, err = os.MkdirTemp("", "openclawd-demo-discord-"); err != nil {
+	if s.dir, err = os.MkdirTemp("", "openclawd-demo-"); err != nil {
 		return err
 	}
-	text := s.people()
+	text := s.configuration()
 	if err = errors.Join(os.WriteFile(settings.File(s.dir), []byte(text), 0o600), os.WriteFile(filepath.Join(s.dir, scriptName), script, 0o600)); err != nil {
 		return err
 	}
-	if err = s.serve(ctx); err != nil {
+	if err = s.start(ctx); err != nil {
 		return err
 	}
-	return s.connected(ctx)
+	return s.ready(ctx)
 }
 
 func (s *stage) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 
-// people adds the person and the bots to a guild and writes the configuration.
-func (s *stage) people() (text string) {
-	guild := s.discord.AddGuild("pronto")
-	s.channel, s.person = guild.AddChannel(strings.TrimPrefix(inChannel, "#"), discordtest.ChannelOptions{}), s.discord.AddHuman(human)
-	guild.Join(s.person.ID)
-	var agents, bindings, accounts, names, calls []string
+// configuration is the configuration of the program.
+func (s *stage) configuration() string {
+	var agents, bindings []string
 	for _, a := range cast {
-		bot := s.discord.AddBot(a.name, discordtest.BotOptions{})
-		guild.Join(bot.ID)
-		s.bots, names, calls = append(s.bots, bot), append(names, bot.Mention(), "@"+a.name), append(calls, "@"+a.name, bot.Mention())
 		agents = append(agents, fmt.Sprintf(`{ id: %q, name: %q }`, a.id, a.name))
-		bindings = append(bindings, fmt.Sprintf(`{ agentId: %q, match: { channel: "discord", accountId: %q } }`, a.id, a.id))
-		accounts = append(accounts, fmt.Sprintf(`%s: { token: %q }`, a.id, bot.Token))
+		bindings = append(bindings, fmt.Sprintf(`{ agentId: %q, match: { channel: %q, accountId: %q } }`, a.id, s.channel, a.id))
 	}
-	s.names, s.calls = strings.NewReplacer(names...), strings.NewReplacer(calls...)
-	join := func(list []string) string { return strings.Join(list, ", ") }
-	return fmt.Sprintf(configuration, join(agents), join(bindings), join(accounts), s.channel.ID, s.person.ID, scriptName)
+	return fmt.Sprintf(configuration, strings.Join(agents, ", "), strings.Join(bindings, ", "), s.channel, s.settings(), scriptName)
 }
 
-// serve starts the program and returns once its API is about to answer.
-func (s *stage) serve(ctx context.Context) error {
+// start starts the program and returns once its API is about to answer.
+func (s *stage) start(ctx context.Context) error {
 	ready := make(chan net.Addr, 1)
-	s.program = server.New(server.Options{
+	o := server.Options{
 		StateDir: s.dir, DB: filepath.Join(s.dir, database.Name), API: s.address, Gateway: settings.NoGateway, Rules: coordination.RulesV2,
-		Now: s.now, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})), DiscordAPI: s.discord.URL(),
+		Now: s.now, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Ready: func(api, _ net.Addr) { ready <- api },
-	})
+	}
+	s.serve(&o)
+	s.program = server.New(o)
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.end, s.stopped = end, make(chan error, 1)
 	go func() { s.stopped <- s.program.Run(running) }()
@@ -129,34 +118,22 @@ func (s *stage) serve(ctx context.Context) error {
 	}
 }
 
-// connected waits until every bot has a session and the program reports it.
-func (s *stage) connected(ctx context.Context) error {
-	var bots []string
-	for _, b := range s.bots {
-		bots = append(bots, b.ID)
-	}
-	if err := s.discord.WaitConnected(ctx, bots...); err != nil {
+// ready waits until every bot is connected and the log has all of them.
+func (s *stage) ready(ctx context.Context) error {
+	if err := s.connected(ctx); err != nil {
 		return fmt.Errorf("connect the bots: %w", cmp.Or(context.Cause(ctx), err))
 	}
-	return s.until(ctx, "the program to report its bots connected", func() (bool, error) {
-		var answer struct{ Bots []struct{ State string } }
-		if err := s.ask(ctx, "/api/discord/bots", &answer); err != nil {
-			return false, err
-		}
-		ready := 0
-		for _, b := range answer.Bots {
-			if b.State == "ready" {
-				ready++
-			}
-		}
-		return ready == len(bots), nil
+	return s.poll(ctx, "the program to report its bots connected", func() (bool, error) {
+		var answer struct{ Events []json.RawMessage }
+		err := s.ask(ctx, "/api/events?scope=all&type="+coordination.TypeIdentityBotRegistered, &answer)
+		return len(answer.Events) == len(cast), err
 	})
 }
 
-// later advances the clocks of the program and of Discord.
+// later advances the clocks of the program and of the service.
 func (s *stage) later(d time.Duration) { s.ahead.Add(int64(d)) }
 
-// close stops the program and the Discord, and removes their files.
+// close stops the program and the service, and removes their files.
 func (s *stage) close() (err error) {
 	s.end()
 	if s.stopped != nil {
@@ -165,8 +142,8 @@ func (s *stage) close() (err error) {
 	if s.program != nil {
 		err = errors.Join(err, s.program.Close())
 	}
-	if s.discord != nil {
-		err = errors.Join(err, s.discord.Close())
+	if s.service != nil {
+		err = errors.Join(err, s.service.close())
 	}
 	if s.dir != "" {
 		err = errors.Join(err, os.RemoveAll(s.dir))

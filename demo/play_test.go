@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bufio"
@@ -9,65 +9,52 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
-var patience = testscale.Patience.String()
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// played is what the demo prints.
+// played is what the demo prints, in every channel.
 //
 //go:embed testdata/played.txt
 var played string
 
-// The example of the seed comes out as the seed has it, and leaves nothing behind.
+var channels = []string{coordination.Discord, coordination.Telegram, coordination.Slack}
+
+// The example of the seed comes out as the seed has it in every channel, and leaves nothing behind.
 func TestDemo(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-patience", patience}, &out, &errs); code != 0 || errs.Len() > 0 {
-		t.Errorf("exit code %d, want 0: %s", code, errs.String())
-	}
-	if diff := cmp.Diff(played, out.String()); diff != "" {
-		t.Errorf("the play (-want +got):\n%s", diff)
+	for _, channel := range channels {
+		var out bytes.Buffer
+		if err := Run(t.Context(), Options{Channel: channel, API: "127.0.0.1:0", Patience: testscale.Patience}, &out); err != nil {
+			t.Errorf("%s: %v", channel, err)
+		}
+		if diff := cmp.Diff(played, out.String()); diff != "" {
+			t.Errorf("the play in %s (-want +got):\n%s", channel, diff)
+		}
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %v behind (%v), want nothing", left, err)
 	}
 }
 
-// At the end openclawd itself is asked why the third agent has answered. The test binary stands in for it: see TestMain.
-func TestDemoAsksWhy(t *testing.T) {
-	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-patience", patience, "-openclawd", self}, &out, &errs); code != 0 {
-		t.Fatalf("exit code %d, want 0: %s", code, errs.String())
-	}
-	_, answer, _ := strings.Cut(out.String(), "$ openclawd why ")
-	if !strings.HasSuffix(answer, " is told of: @세움 도 확인해봐\n") {
-		t.Errorf("the answer is %q, want that of the message which mentions 세움", answer)
-	}
-}
-
-// With -keep the page and the API can be looked at after the play, until the demo is interrupted; then it ends well.
+// With Keep the page and the API can be looked at after the play, until the demo is interrupted; then it ends well.
 func TestDemoIsKept(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	read, write := io.Pipe()
-	code := make(chan int, 1)
-	var errs bytes.Buffer
+	ended := make(chan error, 1)
 	go func() {
-		code <- run(ctx, []string{"-patience", patience, "-keep"}, write, &errs)
+		ended <- Run(ctx, Options{Channel: coordination.Telegram, API: "127.0.0.1:0", Patience: testscale.Patience, Keep: true}, write)
 		write.Close()
 	}()
 	var why string
@@ -91,28 +78,8 @@ func TestDemoIsKept(t *testing.T) {
 	}
 	interrupt()
 	go io.Copy(io.Discard, read)
-	if got := <-code; got != 0 {
-		t.Errorf("exit code %d after it is interrupted, want 0: %s", got, errs.String())
-	}
-}
-
-func TestDemoSaysWhatWentWrong(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		args []string
-		code int
-		says string
-	}{
-		{"it takes too long", []string{"-patience", "1ms"}, 1, "not finished after 1ms"},
-		{"no openclawd to ask", []string{"-patience", patience, "-openclawd", filepath.Join(t.TempDir(), "none")}, 1, "error: openclawd why "},
-		{"a flag that is none", []string{"-fast"}, 2, "usage: demo-discord"},
-		{"an argument", []string{"fast"}, 2, "usage: demo-discord"},
-	} {
-		var out, errs bytes.Buffer
-		if code := run(t.Context(), tt.args, &out, &errs); code != tt.code || !strings.Contains(errs.String(), tt.says) {
-			t.Errorf("%s: exit code %d and %q, want %d and %q in it", tt.name, code, errs.String(), tt.code, tt.says)
-		}
+	if err := <-ended; err != nil {
+		t.Errorf("after it is interrupted: %v", err)
 	}
 }
 
@@ -131,7 +98,7 @@ func TestDemoSeesWhatComesOutOtherwise(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := openStage(t.Context(), "127.0.0.1:0")
+			s, err := openStage(t.Context(), coordination.Discord, "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,25 +1,22 @@
-package main
+package demo
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/route"
-	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
 // play runs the scene on a stage.
 type play struct {
 	*stage
-	out    io.Writer
-	scene  []act
-	thread string         // id of the thread; "" before there is one
-	heard  []string       // message ids, in the order of the scene
-	told   map[string]int // number of messages read in each place
+	out   io.Writer
+	scene []act
+	heard []string       // message ids, in the order of the scene
+	told  map[string]int // number of messages read in each place
 }
 
 // perform plays all acts, compares the outcome with the scene, and shows the thread at the end.
@@ -28,11 +25,11 @@ func (p *play) perform(ctx context.Context) error {
 	p.print("협업 스레드는 멘션 없이도 동작한다 (Agent Collaboration v2, 3.5)\n\n")
 	for i, a := range p.scene {
 		p.print("%d. %s\n\n", i+1, a.title)
-		if a.later {
+		if a.later > 0 {
 			if err := p.settled(ctx); err != nil {
 				return fmt.Errorf("act %d: %w", i, err)
 			}
-			p.later(time.Minute)
+			p.later(a.later)
 		}
 		for _, l := range a.lines {
 			if err := p.line(ctx, &l); err != nil {
@@ -54,7 +51,7 @@ func (p *play) perform(ctx context.Context) error {
 // line writes a message, or waits for it, and compares it and its routing decision with the scene.
 func (p *play) line(ctx context.Context, l *line) error {
 	if l.who == human {
-		if _, err := p.person.Post(p.place(l.in), p.calls.Replace(l.text)); err != nil {
+		if err := p.say(l.in, l.text); err != nil {
 			return fmt.Errorf("post as %s in %s: %w", l.who, l.in, err)
 		}
 	}
@@ -63,12 +60,12 @@ func (p *play) line(ctx context.Context, l *line) error {
 		return err
 	}
 	p.told[l.in]++
-	p.heard = append(p.heard, m.ID)
+	p.heard = append(p.heard, m.id)
 	p.printMessage(l.in, &m)
-	if text := p.names.Replace(m.Content); m.Author.Username != l.who || text != l.text {
-		return fmt.Errorf("in %s %s wrote %q, want %s: %q", l.in, m.Author.Username, text, l.who, l.text)
+	if m.author != l.who || m.text != l.text {
+		return fmt.Errorf("in %s %s wrote %q, want %s: %q", l.in, m.author, m.text, l.who, l.text)
 	}
-	r, err := p.routing(ctx, m.ID)
+	r, err := p.routing(ctx, m.id)
 	if err != nil {
 		return err
 	}
@@ -81,17 +78,9 @@ func (p *play) line(ctx context.Context, l *line) error {
 }
 
 // next is the next message in the place of a line.
-func (p *play) next(ctx context.Context, l *line) (m discordtest.Message, err error) {
-	err = p.discord.Until(ctx, func() bool {
-		if l.in == inThread && p.thread == "" {
-			if threads := p.discord.Threads(p.channel.ID); len(threads) > 0 {
-				p.thread = threads[0].ID
-			}
-		}
-		if l.in == inThread && p.thread == "" {
-			return false
-		}
-		written := p.written(p.place(l.in))
+func (p *play) next(ctx context.Context, l *line) (m message, err error) {
+	err = p.until(ctx, func() bool {
+		written := p.written(l.in)
 		if len(written) <= p.told[l.in] {
 			return false
 		}
@@ -102,24 +91,6 @@ func (p *play) next(ctx context.Context, l *line) (m discordtest.Message, err er
 		return m, fmt.Errorf("wait for %s to write %q in %s: %w", l.who, l.text, l.in, context.Cause(ctx))
 	}
 	return m, nil
-}
-
-// place returns the id of a place of the script.
-func (p *play) place(in string) string {
-	if in == inThread {
-		return p.thread
-	}
-	return p.channel.ID
-}
-
-// written lists the messages that people and bots wrote in a place.
-func (p *play) written(place string) (list []discordtest.Message) {
-	for _, m := range p.discord.Messages(place) {
-		if m.Type == discordtest.PlainMessage || m.Type == discordtest.ReplyMessage {
-			list = append(list, m)
-		}
-	}
-	return list
 }
 
 // verdicts lists the agents by the verdict they got for a message: "처리 루다 (mentioned) · 관찰 이든, 세움 (other_mentioned)". Its author is left

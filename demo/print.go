@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/internal/output"
 )
 
@@ -14,14 +13,14 @@ func (p *play) print(format string, args ...any) { fmt.Fprintf(p.out, format, ar
 
 // Column widths, in terminal cells.
 const (
-	placeCells = 8
+	placeCells = 10
 	whoCells   = 6
 )
 
 // printMessage prints a message and its place.
-func (p *play) printMessage(in string, m *discordtest.Message) {
+func (p *play) printMessage(in string, m *message) {
 	indent := strings.Repeat(" ", placeCells+whoCells)
-	p.print("%s%s%s\n", padded(in, placeCells), padded(m.Author.Username, whoCells), p.text(m, indent))
+	p.print("%s%s%s\n", padded(in, placeCells), padded(m.author, whoCells), shown(m, indent))
 }
 
 // explain prints the verdicts below a message.
@@ -29,9 +28,9 @@ func (p *play) explain(verdicts string) {
 	p.print("%s└ %s\n", strings.Repeat(" ", placeCells+whoCells), verdicts)
 }
 
-// text is a message as people read it, without empty lines.
-func (p *play) text(m *discordtest.Message, indent string) string {
-	lines := strings.FieldsFunc(p.names.Replace(m.Content), func(r rune) bool { return r == '\n' })
+// shown is a message as people read it, without empty lines.
+func shown(m *message, indent string) string {
+	lines := strings.FieldsFunc(m.text, func(r rune) bool { return r == '\n' })
 	for i := range lines {
 		lines[i] = output.Printable(lines[i])
 	}
@@ -43,12 +42,13 @@ func padded(text string, cells int) string {
 	return text + strings.Repeat(" ", max(cells-output.Cells(text), 1))
 }
 
-// transcript prints the thread as Discord has it.
+// transcript prints the threads as the service has them.
 func (p *play) transcript() {
-	thread, _ := p.discord.Channel(p.thread)
-	p.print("\n%s\n\n", thread.Name)
-	for _, m := range p.written(p.thread) {
-		p.print("  %s%s\n", padded(m.Author.Username, whoCells), p.text(&m, strings.Repeat(" ", 2+whoCells)))
+	for i, name := range p.threads() {
+		p.print("\n%s\n\n", name)
+		for _, m := range p.written([]string{inThread, inSecond}[i]) {
+			p.print("  %s%s\n", padded(m.author, whoCells), shown(&m, strings.Repeat(" ", 2+whoCells)))
+		}
 	}
 }
 
@@ -57,7 +57,9 @@ func (p *play) keep(ctx context.Context) {
 	m := p.heard[asked]
 	p.print("\nTask-Hub on %s/ui/\n", p.api)
 	p.print("why %s/ui/why/%s\n", p.api, m)
-	p.print("message https://discord.com/channels/%s/%s/%s\n", p.channel.GuildID, p.thread, m)
+	if link := p.link(m); link != "" {
+		p.print("message %s\n", link)
+	}
 	p.print("Ctrl-C ends it.\n")
 	<-ctx.Done()
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -27,19 +27,16 @@ func (p *play) over(ctx context.Context, a *act) error {
 			list = append(list, a.name)
 		}
 	}
-	status, err := p.request(ctx)
-	if err != nil {
-		return err
-	}
 	present := strings.Join(list, ", ")
-	p.print("\n참여자  %s\n요청    루다 → 이든: %s\n", present, status)
-	switch {
-	case present != a.present:
+	if present != a.present {
 		return fmt.Errorf("thread participants are %q, want %q", present, a.present)
-	case status != response.StatusResponded:
-		return fmt.Errorf("the request to 이든 is %s, want %s after its answer", status, response.StatusResponded)
 	}
-	return nil
+	err = p.poll(ctx, fmt.Sprintf("the request to %s to be %s", a.target, a.status), func() (bool, error) {
+		status, err := p.request(ctx, a.target)
+		return status == a.status, err
+	})
+	p.print("\n참여자  %s\n요청    루다 → %s: %s\n", present, a.target, a.status)
+	return err
 }
 
 // ended compares the final state with the scene: no further messages, and an agent that was never called has only
@@ -48,18 +45,14 @@ func (p *play) ended(ctx context.Context) error {
 	if err := p.settled(ctx); err != nil {
 		return err
 	}
-	for _, in := range []string{inChannel, inThread} {
-		if written := p.written(p.place(in)); len(written) > p.told[in] {
+	for _, in := range []string{inChannel, inThread, inSecond} {
+		if written := p.written(in); len(written) > p.told[in] {
 			more := &written[p.told[in]]
-			return fmt.Errorf("unexpected further message in %s by %s: %q", in, more.Author.Username, p.names.Replace(more.Content))
+			return fmt.Errorf("unexpected further message in %s by %s: %q", in, more.author, more.text)
 		}
 	}
-	var answer struct{ Threads []monitor.ThreadAnswer }
-	if err := p.ask(ctx, "/api/discord/threads", &answer); err != nil {
-		return err
-	}
-	if len(answer.Threads) != 1 || answer.Threads[0].Name != threadName {
-		return fmt.Errorf("threads are %+v, want one named %q", answer.Threads, threadName)
+	if names := p.threads(); !slices.Equal(names, threadNames) {
+		return fmt.Errorf("threads are %q, want %q", names, threadNames)
 	}
 	return p.onlyObserved(ctx, stranger)
 }
@@ -67,7 +60,7 @@ func (p *play) ended(ctx context.Context) error {
 // settled waits until the runs caused by the messages have ended and their answers are posted.
 func (p *play) settled(ctx context.Context) error {
 	for _, id := range p.heard {
-		err := p.until(ctx, "the runs of message "+id+" to end", func() (bool, error) {
+		err := p.poll(ctx, "the runs of message "+id+" to end", func() (bool, error) {
 			r, err := p.routing(ctx, id)
 			if err != nil {
 				return false, err
@@ -83,23 +76,29 @@ func (p *play) settled(ctx context.Context) error {
 	return nil
 }
 
-// request is the state of the only request.
-func (p *play) request(ctx context.Context) (response.Status, error) {
+// request is the state of the request to an agent, by its name.
+func (p *play) request(ctx context.Context, target string) (response.Status, error) {
 	var answer struct{ Collaborations []monitor.CollaborationAnswer }
 	if err := p.ask(ctx, "/api/collaborations", &answer); err != nil {
 		return "", err
 	}
-	if n := len(answer.Collaborations); n != 1 {
-		return "", fmt.Errorf("there are %d requests, want 1", n)
+	var found []response.Status
+	for _, c := range answer.Collaborations {
+		if slices.ContainsFunc(cast[:], func(a actor) bool { return a.id == c.ToAgent && a.name == target }) {
+			found = append(found, c.Status)
+		}
 	}
-	return answer.Collaborations[0].Status, nil
+	if len(found) != 1 {
+		return "", fmt.Errorf("there are %d requests to %s, want 1", len(found), target)
+	}
+	return found[0], nil
 }
 
-// onlyObserved checks that an agent handled nothing and observed every message of the thread.
+// onlyObserved checks that an agent handled nothing in the first thread and observed every message of it.
 func (p *play) onlyObserved(ctx context.Context, agent string) error {
 	observed := 0
-	for _, id := range p.heard {
-		r, err := p.routing(ctx, id)
+	for _, m := range p.written(inThread) {
+		r, err := p.routing(ctx, m.id)
 		if err != nil {
 			return err
 		}
@@ -108,7 +107,7 @@ func (p *play) onlyObserved(ctx context.Context, agent string) error {
 			case v.AgentID != agent:
 			case v.Mode != route.Observer:
 				return fmt.Errorf("%q is %s for %s, which never took part, want %s", r.Message.Text, v.Mode, agent, route.Observer)
-			case r.Message.ThreadID != "":
+			default:
 				observed++
 			}
 		}
