@@ -193,14 +193,15 @@ bench-compare: build ## Measure another commit and the working tree by turns (RE
 
 # Programs that others wrote, as they are on npm: clients against our servers for tests, MCP servers, and the suite for MCP clients with
 # the Node that it needs.
-CLIENTS := grammy@1.46.0
+CLIENTS := grammy@1.46.0 @slack/bolt@5.1.0 discord.js@14.28.1
 MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16)
 
 .PHONY: clients
-clients: ## Let unmodified programs from npm use the Telegram for tests, and agents use their MCP servers; needs Node
+clients: ## Let unmodified programs from npm use the servers for tests of the channels, and agents use their MCP servers; needs Node
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
 		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(CLIENTS); \
-		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestGrammy -count=1 ./telegram/telegramtest; \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestGrammy|TestBolt|TestDiscordJS' -count=1 \
+			./telegram/telegramtest ./slack/slacktest ./discord/discordtest; \
 		npm install --prefix "$$modules" --silent --no-audit --no-fund $(MCP_PACKAGES); \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server
 

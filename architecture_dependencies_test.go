@@ -96,6 +96,7 @@ var neverImported = map[string]string{
 	"eventstore/storetest":       testCode,
 	"internal/testscale":         testCode,
 	"internal/faults":            testCode,
+	"internal/clienttest":        testCode,
 	"projections/projectiontest": testCode,
 	"channel/channeltest":        testCode,
 	"discord/discordtest":        testCode,

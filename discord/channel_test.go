@@ -70,7 +70,7 @@ func (d *stage) Settings() string {
 	for agent, bot := range d.bots {
 		accounts = append(accounts, fmt.Sprintf("%q: {\"token\": %q, \"botUserId\": %q}", agent, bot.Token, bot.ID))
 	}
-	return fmt.Sprintf(`{"accounts": {%s}, "collaboration": {"rateLimit": {"threadCreationPerMinute": 1000, "messagePerChannelPerSecond": 1000}}}`,
+	return fmt.Sprintf(`{"accounts": {%s}, "dmPolicy": "open", "collaboration": {"rateLimit": {"threadCreationPerMinute": 1000, "messagePerChannelPerSecond": 1000}}}`,
 		strings.Join(accounts, ", "))
 }
 
@@ -84,6 +84,14 @@ func (d *stage) Place() (guild, place string) {
 	defer d.mu.Unlock()
 	d.places++
 	return d.guild.ID, d.guild.AddChannel(fmt.Sprint("place-", d.places), discordtest.ChannelOptions{}).ID
+}
+
+func (d *stage) Direct(agent string) string {
+	c, err := d.bora.Conversation(d.bots[agent].ID)
+	if err != nil {
+		d.t.Error(err)
+	}
+	return c.ID
 }
 
 func (d *stage) Say(place, agent, text string) string {

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +23,16 @@ func TestSlackIsAChannel(t *testing.T) {
 	t.Parallel()
 	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 200), Patience: testscale.Patience}
 	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
-		return newStage(t, agents, now)
+		return newStage(t, agents, now, false)
+	})
+}
+
+// Slack sends events by HTTP instead of over sockets: several at a time, so in any order.
+func TestSlackIsAChannelByHTTP(t *testing.T) {
+	t.Parallel()
+	amounts := channeltest.Amounts{Messages: testscale.Of(12, 60), Posts: testscale.Of(6, 40), Kills: testscale.Of(3, 60), Patience: testscale.Patience, Unordered: true}
+	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
+		return newStage(t, agents, now, true)
 	})
 }
 
@@ -32,15 +44,22 @@ type stage struct {
 	bora      *slacktest.Person
 	apps      map[string]*slacktest.App
 	agents    map[string]string // by the bot's user id
+	receiver  *httptest.Server  // nil: events come over sockets
+	current   atomic.Pointer[slack.Apps]
+	connect   sync.Once // of the receiver
 
 	mu     sync.Mutex
 	places int
 	blind  []*slacktest.Injected
 }
 
-func newStage(t *testing.T, agents []string, now func() time.Time) *stage {
+func newStage(t *testing.T, agents []string, now func() time.Time, byHTTP bool) *stage {
 	t.Helper()
-	s, err := slacktest.New(slacktest.Options{Now: now, Limits: slacktest.NoLimits(), Retries: []time.Duration{time.Millisecond, 100 * time.Millisecond, 2 * time.Second}})
+	retries := []time.Duration{time.Millisecond, 100 * time.Millisecond, 2 * time.Second}
+	if byHTTP { // there is no connection after which Slack begins again
+		retries = append(retries, slices.Repeat([]time.Duration{500 * time.Millisecond}, 100)...)
+	}
+	s, err := slacktest.New(slacktest.Options{Now: now, Limits: slacktest.NoLimits(), Retries: retries})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +77,10 @@ func newStage(t *testing.T, agents []string, now func() time.Time) *stage {
 		app := s.AddApp(agent, slacktest.AppOptions{})
 		d.apps[agent], d.agents[app.UserID] = app, agent
 	}
+	if byHTTP {
+		d.receiver = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.current.Load().ServeHTTP(w, r) }))
+		t.Cleanup(d.receiver.Close)
+	}
 	return d
 }
 
@@ -66,9 +89,11 @@ func (d *stage) Name() string { return "slack" }
 func (d *stage) Settings() string {
 	accounts := map[string]any{}
 	for agent, app := range d.apps {
-		accounts[agent] = map[string]string{"botToken": app.Token, "appToken": app.AppToken}
+		if accounts[agent] = map[string]string{"botToken": app.Token, "appToken": app.AppToken}; d.receiver != nil {
+			accounts[agent] = map[string]string{"botToken": app.Token, "mode": "http", "signingSecret": app.SigningSecret, "webhookPath": "/" + agent}
+		}
 	}
-	text, err := json.Marshal(map[string]any{"accounts": accounts, "groupPolicy": "open",
+	text, err := json.Marshal(map[string]any{"accounts": accounts, "groupPolicy": "open", "dmPolicy": "open", "allowFrom": []string{"*"},
 		"collaboration": map[string]any{"rateLimit": map[string]int{"threadCreationPerMinute": 1000, "messagePerChannelPerSecond": 1000}}})
 	if err != nil {
 		d.t.Fatal(err)
@@ -78,7 +103,22 @@ func (d *stage) Settings() string {
 
 func (d *stage) Open(o channel.Options) channel.Channel {
 	o.Transport = d.transport
-	return slack.New(o)
+	apps := slack.New(o)
+	d.current.Store(apps)
+	return apps
+}
+
+// receives has Slack send events to the receiver. It is called once the apps are connected, which answer the challenge.
+func (d *stage) receives() {
+	for agent, app := range d.apps {
+		if err := app.SetRequestURL(d.t.Context(), d.receiver.URL+"/"+agent); err != nil {
+			d.t.Error(err)
+		}
+	}
+}
+
+func (d *stage) Direct(agent string) string {
+	return place(d.bora.Conversation(d.apps[agent].UserID).ID)
 }
 
 func (d *stage) Place() (guild, id string) {
@@ -96,6 +136,9 @@ func (d *stage) Place() (guild, id string) {
 func chatOf(id string) string { return strings.ToUpper(strings.TrimPrefix(id, "slack:")) }
 
 func (d *stage) Say(id, agent, text string) string {
+	if d.receiver != nil {
+		d.connect.Do(d.receives)
+	}
 	if agent != "" {
 		text = d.apps[agent].Mention() + " " + text
 	}
@@ -121,7 +164,12 @@ func (d *stage) Requests() int {
 
 func (d *stage) Cut(agent string) { d.apps[agent].Drop() }
 
-func (d *stage) Forget(agent string) { d.apps[agent].Forget() }
+// Forget changes nothing by HTTP: Slack forgets nothing that it tries again.
+func (d *stage) Forget(agent string) {
+	if d.receiver == nil {
+		d.apps[agent].Forget()
+	}
+}
 
 func (d *stage) Twice(on bool) {
 	for _, app := range d.apps {

@@ -19,7 +19,16 @@ func TestTelegramIsAChannel(t *testing.T) {
 	t.Parallel()
 	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 200), Patience: testscale.Patience}
 	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
-		return newStage(t, agents, now)
+		return newStage(t, agents, now, false)
+	})
+}
+
+// Telegram calls the bots instead of being asked.
+func TestTelegramIsAChannelByWebhook(t *testing.T) {
+	t.Parallel()
+	amounts := channeltest.Amounts{Messages: testscale.Of(12, 60), Posts: testscale.Of(6, 40), Kills: testscale.Of(3, 60), Patience: testscale.Patience}
+	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
+		return newStage(t, agents, now, true)
 	})
 }
 
@@ -29,14 +38,15 @@ type stage struct {
 	t    *testing.T
 	bora *telegramtest.Person
 	bots map[string]*telegramtest.Bot
+	port map[string]int // of the webhooks; nil: the bots ask
 
 	mu     sync.Mutex
 	places map[string]*telegramtest.Chat
 }
 
-func newStage(t *testing.T, agents []string, now func() time.Time) *stage {
+func newStage(t *testing.T, agents []string, now func() time.Time, webhooks bool) *stage {
 	t.Helper()
-	s, err := telegramtest.New(telegramtest.Options{Now: now, Limits: telegramtest.NoLimits()})
+	s, err := telegramtest.New(telegramtest.Options{Now: now, Limits: telegramtest.NoLimits(), Retry: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +59,12 @@ func newStage(t *testing.T, agents []string, now func() time.Time) *stage {
 	for _, agent := range agents {
 		st.bots[agent] = s.AddBot(agent, telegramtest.BotOptions{WithoutPrivacy: true})
 	}
+	if webhooks {
+		st.port = map[string]int{}
+		for _, agent := range agents {
+			st.port[agent] = freePort(t)
+		}
+	}
 	return st
 }
 
@@ -57,9 +73,13 @@ func (s *stage) Name() string { return "telegram" }
 func (s *stage) Settings() string {
 	var accounts []string
 	for agent, bot := range s.bots {
-		accounts = append(accounts, fmt.Sprintf("%q: {\"botToken\": %q}", agent, bot.Token))
+		own := fmt.Sprintf("\"botToken\": %q", bot.Token)
+		if port, is := s.port[agent]; is {
+			own += fmt.Sprintf(`, "webhookUrl": "http://127.0.0.1:%d/hook", "webhookSecret": "s3cret", "webhookPath": "/hook", "webhookPort": %d`, port, port)
+		}
+		accounts = append(accounts, fmt.Sprintf("%q: {%s}", agent, own))
 	}
-	return fmt.Sprintf(`{"accounts": {%s}, "groupPolicy": "open", "groups": {"*": {}}, "collaboration": {"rateLimit": {"messagePerChannelPerSecond": 1000}}}`,
+	return fmt.Sprintf(`{"accounts": {%s}, "dmPolicy": "open", "allowFrom": ["*"], "groupPolicy": "open", "groups": {"*": {}}, "collaboration": {"rateLimit": {"messagePerChannelPerSecond": 1000}}}`,
 		strings.Join(accounts, ", "))
 }
 
@@ -83,6 +103,15 @@ func (s *stage) Place() (guild, place string) {
 	ch := s.AddGroup(fmt.Sprint("place-", len(s.places)), telegramtest.GroupOptions{}, s.bora, users...)
 	s.places[placeID(ch)] = ch
 	return placeID(ch), placeID(ch)
+}
+
+func (s *stage) Direct(agent string) string {
+	ch := s.bora.Private(s.bots[agent])
+	place := fmt.Sprintf("telegram:%d.%d", ch.ID, s.bots[agent].ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places[place] = ch
+	return place
 }
 
 func (s *stage) at(place string) *telegramtest.Chat {

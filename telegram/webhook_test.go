@@ -17,17 +17,24 @@ import (
 // withWebhook lets Telegram call ruda on a free port, and returns the address.
 func (m *team) withWebhook() string {
 	m.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
+	port := freePort(m.t)
 	address := fmt.Sprintf("http://127.0.0.1:%d/hook", port)
 	for k, v := range map[string]any{"webhookUrl": address, "webhookSecret": "s3cret", "webhookPath": "/hook", "webhookPort": port} {
 		m.accounts["ruda"][k] = v
 	}
 	return address
+}
+
+// freePort is a port of this machine on which nothing listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	return port
 }
 
 func TestWebhookReceivesUpdates(t *testing.T) {

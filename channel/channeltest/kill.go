@@ -33,10 +33,11 @@ func (m *team) attempts(one *said) (runIDs []string) {
 	return runIDs
 }
 
-// isUnknown reports whether the log says that it is unknown whether a message was answered.
+// isUnknown reports whether the log says that it is unknown whether a message was answered, or in a storm that posting the answer was
+// given up.
 func (m *team) isUnknown(one *said) bool {
 	for _, id := range m.attempts(one) {
-		if m.ended(delivery.ReplyEffect(id)) == delivery.Unknown {
+		if end := m.ended(delivery.ReplyEffect(id)); end == delivery.Unknown || m.storm && end == delivery.Failed {
 			return true
 		}
 	}

@@ -23,6 +23,8 @@ type Stage interface {
 
 	// Place makes a place that is not a conversation. guild is its GuildID.
 	Place() (guild, place string)
+	// Direct is the person's conversation with an agent's bot.
+	Direct(agent string) (place string)
 	// Say writes as the person: text, after a mention of an agent if that is not "". It returns the message's id.
 	Say(place, agent, text string) (id string)
 	// Posts returns what the bots have written in a place, oldest first.
@@ -63,23 +65,31 @@ type Amounts struct {
 	Posts    int           // deliveries
 	Kills    int           // ends of the program
 	Patience time.Duration // for what has to happen
+
+	Unordered bool // the service itself delivers the messages of a place in any order
 }
 
 // Run runs the tests, each on a stage of its own. now is the clock of the program; the stage's is the same. Agents are
 // the bots that it needs.
 func Run(t *testing.T, a Amounts, stage func(t *testing.T, agents []string, now func() time.Time) Stage) {
 	t.Helper()
-	for name, test := range map[string]func(*team){
-		"each message is decided once, in order":  (*team).decidesOnce,
-		"what was missed is decided, in order":    (*team).missesNothing,
-		"nothing is posted twice or out of order": (*team).postsOnce,
-		"kills lose nothing and repeat nothing":   (*team).survivesKills,
-		"what is unknown is said to be unknown":   (*team).saysUnknown,
-		"the limits of the service are respected": (*team).respectsLimits,
+	for name, test := range map[string]struct {
+		agents int
+		play   func(*team)
+	}{
+		"each message is decided once, in order":     {3, (*team).decidesOnce},
+		"what was missed is decided, in order":       {3, (*team).missesNothing},
+		"nothing is posted twice or out of order":    {3, (*team).postsOnce},
+		"kills lose nothing and repeat nothing":      {3, (*team).survivesKills},
+		"a storm over ten bots changes nothing":      {10, (*team).storms},
+		"conversations of two are decided once":      {3, (*team).speaksInPrivate},
+		"every text is posted, whatever it contains": {3, (*team).keepsMarkup},
+		"what is unknown is said to be unknown":      {3, (*team).saysUnknown},
+		"the limits of the service are respected":    {3, (*team).respectsLimits},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(newTeam(t, a, stage))
+			test.play(newTeam(t, a, test.agents, stage))
 		})
 	}
 }

@@ -39,13 +39,14 @@ import (
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
 
-// agentIDs are the agents of every team.
-var agentIDs = []string{"ruda", "eden", "seum"}
+// agentIDs are the agents of the largest team.
+var agentIDs = []string{"ruda", "eden", "seum", "dajim", "hana", "dul", "set", "net", "daseot", "yeoseot"}
 
 // team is a program around a channel: a log, what hears and what posts, and agents that answer.
 type team struct {
 	*testing.T
 	a      Amounts
+	agents []string
 	stage  Stage
 	random *rand.Rand
 	config *config.Config
@@ -53,6 +54,7 @@ type team struct {
 	ctx    context.Context // of the test
 	ahead  atomic.Int64    // of the system's clock, in ms
 	ids    atomic.Int64
+	storm  bool // so many requests fail that deliveries may be given up
 
 	db   *sqlite.DB
 	bots channel.Channel
@@ -62,18 +64,18 @@ type team struct {
 // envSeed repeats what a test has drawn; it is that of the crash tests.
 const envSeed = "OPENCLAWD_CRASH_SEED_BASE"
 
-func newTeam(t *testing.T, a Amounts, stage func(t *testing.T, agents []string, now func() time.Time) Stage) *team {
+func newTeam(t *testing.T, a Amounts, agents int, stage func(t *testing.T, agents []string, now func() time.Time) Stage) *team {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if again, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64); err == nil {
 		seed = again
 	}
 	t.Logf("repeat with %s=%d", envSeed, seed)
-	m := &team{T: t, a: a, random: rand.New(rand.NewPCG(seed, 0)), path: filepath.Join(t.TempDir(), "log.db")}
+	m := &team{T: t, a: a, agents: agentIDs[:agents], random: rand.New(rand.NewPCG(seed, 0)), path: filepath.Join(t.TempDir(), "log.db")}
 	var cancel context.CancelFunc
 	m.ctx, cancel = context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	m.stage = stage(t, agentIDs, m.now)
+	m.stage = stage(t, m.agents, m.now)
 	m.config = m.configured()
 	m.begin()
 	t.Cleanup(func() { m.kill() })
@@ -87,7 +89,7 @@ func (m *team) now() time.Time {
 func (m *team) configured() *config.Config {
 	m.Helper()
 	var agents, bindings []string
-	for i, id := range agentIDs {
+	for i, id := range m.agents {
 		agents = append(agents, fmt.Sprintf(`{"id": %q, "default": %v}`, id, i == 0))
 		bindings = append(bindings, fmt.Sprintf(`{"agentId": %q, "match": {"channel": %q, "accountId": %q}}`, id, m.stage.Name(), id))
 	}
@@ -141,7 +143,7 @@ func (m *team) check(what string, err error) {
 
 // connected reports whether the bots hear and post.
 func (m *team) connected() bool {
-	for _, id := range agentIDs {
+	for _, id := range m.agents {
 		if bot, _ := m.bots.Registry().Bot(id); !bot.Connected {
 			return false
 		}
@@ -275,4 +277,4 @@ func (m *team) stream(name string) []eventstore.Event {
 }
 
 // anyAgent is an agent by chance.
-func (m *team) anyAgent() string { return agentIDs[m.random.IntN(len(agentIDs))] }
+func (m *team) anyAgent() string { return m.agents[m.random.IntN(len(m.agents))] }
