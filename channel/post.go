@@ -1,6 +1,9 @@
 package channel
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Post is a message to post.
 type Post struct {
@@ -20,7 +23,11 @@ type Posted struct {
 	ID        string
 	ChannelID string
 	GuildID   string // "" in conversations with one person, and if the service does not say it
-	At        int64  // ms since 1970
+
+	// Tell delivers the message to Options.OnMessage, if the service does not tell bots of each other's messages; else nil.
+	// It is called once the log records the post: then a kill in between loses nothing, and nothing is told twice.
+	Tell func(ctx context.Context)
+	At   int64 // ms since 1970
 }
 
 // Opening is a public thread to start.

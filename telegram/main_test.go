@@ -294,6 +294,7 @@ func (m *team) send(p channel.Post) channel.Posted {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	posted.Tell(m.ctx)
 	return posted
 }
 

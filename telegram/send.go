@@ -12,7 +12,7 @@ import (
 )
 
 // Send implements channel.Poster. Where Telegram cannot parse the markup, the text is posted without any. Because no
-// bot receives what a bot has written, the message is delivered to Options.OnMessage from here, before Send returns.
+// bot receives what a bot has written, Posted.Tell delivers the message to Options.OnMessage.
 func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error) {
 	const deed = "post a message"
 	own, at, err := b.at(deed, p.AccountID, p.ChannelID)
@@ -43,7 +43,7 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 		b.directory.join(&m, at.topic)
 	}
 	posted := b.posted(own, &m)
-	b.tell(ctx, own, &m, &p, posted.ID)
+	posted.Tell = func(ctx context.Context) { b.tell(ctx, own, &m, &p, posted.ID) }
 	return posted, nil
 }
 

@@ -24,7 +24,7 @@ const (
 )
 
 // siblings tells the agents of what their siblings have posted, where the service does not tell a bot what other bots
-// write. The channel does that itself when it has posted; a post whose decision is not in the log was recorded just before
+// write. The channel does that itself once a post is recorded; one whose decision is not in the log was recorded just before
 // the program ended. Each is decided once, as its stream is new once.
 type siblings struct {
 	known int64 // seq up to which all posts are decided

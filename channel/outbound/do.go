@@ -253,6 +253,9 @@ func (a *attempt) posted(ctx context.Context, p channel.Posted, i int, found boo
 	}
 	a.progress.Posted(p.ID, a.o.Now().UnixMilli())
 	mine, err := a.append(ctx, []eventstore.NewEvent{e})
+	if mine && err == nil && p.Tell != nil {
+		p.Tell(ctx)
+	}
 	return !mine, err
 }
 

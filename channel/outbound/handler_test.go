@@ -69,6 +69,32 @@ func TestPosts(t *testing.T) {
 	}
 }
 
+// Siblings are told of a post once the log records it. What is not recorded is not told: it is looked for.
+func TestPostsAreToldOnceRecorded(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	var told []string
+	o.tell = func(id string) {
+		recorded := false
+		for _, e := range o.stream("reply/r1") {
+			recorded = recorded || e.Type == coordination.TypeDiscordSent && read[coordination.DiscordOutbound](t, e).MessageID == id
+		}
+		if !recorded {
+			t.Errorf("%s is told before the log records it", id)
+		}
+		told = append(told, id)
+	}
+	o.ask("reply/r1", o.draft("one", "two"))
+	o.work()
+	o.over("reply/r1")
+	o.stop()
+	var want []string
+	for _, m := range o.Messages(o.general.ID) {
+		want = append(want, m.ID)
+	}
+	equal(t, "told", want, told)
+}
+
 func must(t *testing.T) func(discordtest.Message, error) discordtest.Message {
 	return func(m discordtest.Message, err error) discordtest.Message {
 		t.Helper()

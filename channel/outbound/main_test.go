@@ -65,6 +65,7 @@ type fixture struct {
 	db   *sqlite.DB
 	log  *mortal
 	then map[string]outbound.Then
+	tell func(messageID string) // as a service that does not tell bots of each other's messages; nil: it does
 	hand *worker.Worker
 	stop func()
 
@@ -149,6 +150,25 @@ func open(t *testing.T, how ...func(*channel.Options)) *fixture {
 	return o
 }
 
+// poster is what posts: the bots, which are told of each other's messages by tell.
+func (o *fixture) poster() outbound.Bots {
+	if o.tell == nil {
+		return o.bots
+	}
+	return teller{o.bots, o.tell}
+}
+
+type teller struct {
+	outbound.Bots
+	tell func(messageID string)
+}
+
+func (b teller) Send(ctx context.Context, p channel.Post) (channel.Posted, error) {
+	posted, err := b.Bots.Send(ctx, p)
+	posted.Tell = func(context.Context) { b.tell(posted.ID) }
+	return posted, err
+}
+
 // runBots connects the bots until the end of the test.
 func (o *fixture) runBots() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -215,7 +235,7 @@ func (o *fixture) restart() {
 func (o *fixture) work() {
 	o.t.Helper()
 	logger := slog.New(slog.NewTextHandler(o.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	h := outbound.New(outbound.Options{Log: o.log, Bots: o.bots, Then: o.then, Now: o.clock, Logger: logger})
+	h := outbound.New(outbound.Options{Log: o.log, Bots: o.poster(), Then: o.then, Now: o.clock, Logger: logger})
 	w := worker.New(worker.Options{Log: o.log, Handlers: map[string]worker.Handler{delivery.Kind: h}, Pools: func() map[string]int { return map[string]int{delivery.Pool: 4} },
 		Now: o.clock, Jitter: func() float64 { return 0 }, Logger: logger, Drain: 50 * time.Millisecond, Grace: patience})
 	o.hand = w
