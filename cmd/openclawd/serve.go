@@ -105,8 +105,8 @@ func (p *process) serve(ctx context.Context, s serveFlags) (err error) {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, home.remove()) }()
-		opts.StateDir, opts.DB, opts.SampleWork = home.dir, filepath.Join(home.dir, database.Name), samplework.Every
+		defer func() { err = errors.Join(err, home.Remove()) }()
+		opts.StateDir, opts.DB, opts.SampleWork = home.Dir, filepath.Join(home.Dir, database.Name), samplework.Every
 	}
 	reload := make(chan os.Signal, 1)
 	signal.Notify(reload, syscall.SIGHUP)

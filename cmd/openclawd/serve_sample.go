@@ -1,112 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/pronto-lab/openclawd/agent/llm/scripted"
-	"github.com/pronto-lab/openclawd/coordination/taskfile"
-	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/services/samplework"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
 
-// sampleHome is a temporary state directory with the sample data.
-type sampleHome struct{ dir string }
-
 // newSampleHome writes the sample data with its times moved to now.
-func newSampleHome(now time.Time) (*sampleHome, error) {
-	dir, err := os.MkdirTemp("", "openclawd-sample-")
-	if err != nil {
-		return nil, fmt.Errorf("make sample: %w", err)
-	}
-	home := &sampleHome{dir}
-	if err := home.fill(now.Sub(sample.Taken)); err != nil {
-		return nil, fmt.Errorf("make sample: %w", errors.Join(err, home.remove()))
-	}
-	return home, nil
-}
-
-func (h *sampleHome) fill(shift time.Duration) error {
+func newSampleHome(now time.Time) (*samplework.Home, error) {
 	awaiting, err := fs.Sub(sample.Awaiting, "awaiting")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(h.add(sample.Files, shift), h.add(awaiting, shift))
-}
-
-// add writes files.
-func (h *sampleHome) add(files fs.FS, shift time.Duration) error {
-	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(h.dir, filepath.FromSlash(name))
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o700)
-		}
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		text = moveTimes(text, shift)
-		if name == settings.FileName {
-			text = settle(text)
-		}
-		if id, is := strings.CutSuffix(path.Base(name), ".md"); is && path.Base(path.Dir(name)) == "tasks" {
-			text = unlink(id, text)
-		}
-		return os.WriteFile(target, text, 0o600)
-	})
-}
-
-// settle adapts the configuration to the temporary directory: workspaces are inside it, and agents answer from a
-// script, without a key.
-func settle(text []byte) []byte {
-	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
-	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+scripted.ID+"/"+scripted.Player+`"`), 1)
-}
-
-// unlink removes a task from its milestone, so that the user's Task-Hub is not notified when the sample's tasks end.
-func unlink(id string, text []byte) []byte {
-	task, is := taskfile.Parse(id, string(text))
-	if !is || task.MilestoneID == "" && task.MilestoneItemID == "" {
-		return text
-	}
-	task.MilestoneID, task.MilestoneItemID = "", ""
-	return []byte(taskfile.Format(&task))
-}
-
-func (h *sampleHome) remove() error { return os.RemoveAll(h.dir) }
-
-// Time formats of the sample: ISO 8601 in UTC, and milliseconds since 1970, which have had 13 digits since 2001.
-var (
-	writtenTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z`)
-	millisTime  = regexp.MustCompile(`\b1\d{12}\b`)
-)
-
-// moveTimes shifts every time in a file of the sample.
-func moveTimes(text []byte, shift time.Duration) []byte {
-	text = writtenTime.ReplaceAllFunc(text, func(written []byte) []byte {
-		t, err := time.Parse(time.RFC3339, string(written))
-		if err != nil {
-			return written // not a time, e.g. month 13
-		}
-		return []byte(t.Add(shift).Format("2006-01-02T15:04:05.000Z"))
-	})
-	return millisTime.ReplaceAllFunc(text, func(digits []byte) []byte {
-		ms, err := strconv.ParseInt(string(digits), 10, 64)
-		if err != nil {
-			return digits
-		}
-		return strconv.AppendInt(nil, ms+shift.Milliseconds(), 10)
-	})
+	return samplework.NewHome(now.Sub(sample.Taken), sample.Files, awaiting)
 }

@@ -28,7 +28,7 @@ func workedSample(t *testing.T) *sampleServer {
 		t.Fatal(err)
 	}
 	ready := make(chan string, 1)
-	program := server.New(server.Options{StateDir: home.dir, DB: filepath.Join(home.dir, database.Name), API: "127.0.0.1:0", Gateway: settings.NoGateway,
+	program := server.New(server.Options{StateDir: home.Dir, DB: filepath.Join(home.Dir, database.Name), API: "127.0.0.1:0", Gateway: settings.NoGateway,
 		Rules: coordination.RulesV2, Now: s.now, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
 		Durability: sqlite.DurabilityRelaxed, NoUI: true, SampleWork: 20 * time.Millisecond,
 		Ready: func(api, _ net.Addr) { ready <- "http://" + api.String() }})
@@ -43,7 +43,7 @@ func workedSample(t *testing.T) *sampleServer {
 		if err := program.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := home.remove(); err != nil {
+		if err := home.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
