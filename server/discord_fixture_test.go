@@ -332,7 +332,7 @@ func (team *discordTeam) verdicts(messageID string) (lines []string) {
 	for _, e := range team.events("discord.inbound.") {
 		var d coordination.DiscordInbound
 		team.read(&e, &d)
-		if d.MessageID != messageID {
+		if d.MessageID != messageID || d.Decision == "" { // edits and deletions decide nothing
 			continue
 		}
 		agents := d.Agents

@@ -209,6 +209,9 @@ func (s *storm) all(t *testing.T) (verdicts map[string]map[string][]verdict) {
 		if len(agents) == 0 {
 			agents = []string{e.AgentID}
 		}
+		if d.Decision == "" { // an edit or a deletion decides nothing
+			continue
+		}
 		if verdicts[d.MessageID] == nil {
 			verdicts[d.MessageID] = map[string][]verdict{}
 		}

@@ -215,7 +215,7 @@ func TestDashboardAsksForWhatIsThere(t *testing.T) {
 			asks.look(p.Title, target.Expr, target.LegendFormat)
 		}
 	}
-	want := []string{"Overview", "Log", "Projections", "Agents and runs", "Flows", "Tasks", "Discord", "Gateway and API", "Disk and process"}
+	want := []string{"Overview", "Log", "Projections", "Agents and runs", "Flows", "Tasks", "Channels", "Discord", "Gateway and API", "Disk and process"}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows, -want +got:\n%s", diff)
 	}
