@@ -56,7 +56,7 @@ func TestAKeyIsPostedOnce(t *testing.T) {
 	if len(messages) != 1 {
 		t.Fatalf("posted are %q, want one message", o.texts(o.general.ID))
 	}
-	want := delivery.Sent{Over: true, State: delivery.Done, AccountID: "ruda", ChannelID: o.general.ID, MessageIDs: []string{messages[0].ID}}
+	want := delivery.Sent{Channel: "discord", Over: true, State: delivery.Done, AccountID: "ruda", ChannelID: o.general.ID, MessageIDs: []string{messages[0].ID}}
 	for i := range got {
 		equal(t, "what is told", want, got[i])
 	}
@@ -88,7 +88,7 @@ func TestAPostThatHasFailedStandsAsItIs(t *testing.T) {
 		t.Errorf("%+v, want a text and its hint", got)
 	}
 	got.Text, got.Hint = "", ""
-	equal(t, "what has failed", delivery.Sent{Over: true, State: delivery.Failed, AccountID: "ruda", ChannelID: o.general.ID, Code: collaborate.CodeDenied}, got)
+	equal(t, "what has failed", delivery.Sent{Channel: "discord", Over: true, State: delivery.Failed, AccountID: "ruda", ChannelID: o.general.ID, Code: collaborate.CodeDenied}, got)
 	o.resend("send/k")
 	o.over("send/k")
 	again, err := s.Await(o.ctx, "k")
