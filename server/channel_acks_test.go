@@ -90,7 +90,7 @@ func TestMessagesAreAcknowledgedInSlack(t *testing.T) {
 	team := startSlackTeam(t, func(a a2atest.Asked) a2atest.Answer {
 		waits(t, server, "the message is acknowledged", func() bool { return acks() == "eyes" })
 		return hasHeard(a)
-	}, acknowledging)
+	}, func(_ *slackTeam, text string) string { return acknowledging(text) })
 	server, place = team.slack, team.channel.ID
 	team.write(team.bora.Post(place, team.eden.Mention()+" what do you think?"))
 	team.shows(place, "*eden* has heard")

@@ -248,12 +248,9 @@ func isTold(tx eventstore.Tx, row *responses.Row) (bool, error) {
 	return false, nil
 }
 
-// whereOf says where a request stands: as a link in Discord, otherwise by the thread's name.
+// whereOf says where a request stands: as a link, or by the thread's name where there is none.
 func whereOf(row *responses.Row) string {
-	if channelOf(row) == coordination.Discord {
-		return "https://discord.com/channels/" + cmp.Or(row.GuildID, "@me") + "/" + row.ThreadID
-	}
-	return cmp.Or(strings.Join(strings.Fields(row.ThreadName), " "), row.ThreadID)
+	return cmp.Or(coordination.Link(row.GuildID, row.ThreadID, "", nil), strings.Join(strings.Fields(row.ThreadName), " "), row.ThreadID)
 }
 
 // Reported returns the consequences of the end of a delivery of purpose reminder or escalate about a request; nil for others.
