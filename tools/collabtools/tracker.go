@@ -248,7 +248,7 @@ func isTold(tx eventstore.Tx, row *responses.Row) (bool, error) {
 	return false, nil
 }
 
-// whereOf says where a request stands: as a link if there is one, otherwise by the thread's name.
+// whereOf says where a request stands: as a link, or by the thread's name where there is none.
 func whereOf(row *responses.Row) string {
 	return cmp.Or(coordination.Link(row.GuildID, row.ThreadID, "", nil), strings.Join(strings.Fields(row.ThreadName), " "), row.ThreadID)
 }
