@@ -217,7 +217,8 @@ func (s *Server) invokeTool(ctx context.Context, call *wire.Call) (any, error) {
 	switch e.Code {
 	case tool.CodeUnknown:
 		failure = &invokeFailure{Code: "not_found", Message: rest.NoTool(p.Name)}
-	case tool.CodeInvalid, tool.CodeTaskRequired, tool.CodePlanRequired:
+	case tool.CodeBroken:
+	default:
 		failure = &invokeFailure{Code: e.Code, Message: e.Text, Details: &fault{Field: e.Field, Hint: e.Hint}}
 	}
 	return encoded(&invokeAnswer{ToolName: p.Name, Error: failure})

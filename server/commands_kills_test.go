@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
@@ -102,4 +103,22 @@ func judgeCommands(t *testing.T, home string) {
 			t.Errorf("%s outlives the program", name)
 		}
 	}
+}
+
+// Clients of the gateway are told why a tool refused a call, not that it failed inside.
+func TestClientsSeeWhyAToolRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	conf := `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {entries: {main: {default: true}}}}`
+	if err := os.WriteFile(filepath.Join(dir, settings.FileName), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := startVictim(t, dir)
+	c := connect(t, v.url)
+	answer, err := c.Call(t.Context(), "tools.invoke", map[string]any{"name": "read", "args": map[string]any{"path": "../openclaw.json"}, "sessionKey": "agent:main:main"})
+	if err != nil || !strings.Contains(string(answer), tool.CodeOutside) && !strings.Contains(string(answer), tool.CodeNoFile) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	_ = c.Close()
+	v.kill()
 }

@@ -82,6 +82,8 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		status, why = http.StatusBadRequest, &toolError{Type: "tool_error", Message: e.Text, Field: e.Field}
 	case e != nil && (e.Code == tool.CodeTaskRequired || e.Code == tool.CodePlanRequired):
 		status, why = http.StatusForbidden, &toolError{Type: e.Code, Message: e.Text + ": " + e.Hint}
+	case e != nil && e.Code != tool.CodeBroken:
+		status, why = http.StatusBadRequest, &toolError{Type: "tool_error", Message: e.Text + ": " + e.Hint, Field: e.Field}
 	case e == nil && !errors.Is(err, context.Canceled):
 		s.opts.Logger.Warn("tool failed", "tool", name, "err", err)
 	}

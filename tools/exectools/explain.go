@@ -21,7 +21,7 @@ type Explained struct {
 const selectProbes = `SELECT s.name, e.data FROM streams s JOIN events e ON e.stream_id = s.id AND e.type = ?3
  WHERE s.name >= ?1 AND s.name < ?2 ORDER BY s.name, e.version DESC`
 
-// Explain returns the last probe of each kind of sandbox of each agent, "" for all agents. Agents whose sandbox was never probed are absent.
+// Explain returns the last probe of each kind of sandbox of each agent, the last one of an agent first, "" for all agents. Agents whose sandbox was never probed are absent.
 func Explain(ctx context.Context, tx *sql.Tx, agentID string) ([]Explained, error) {
 	from, to := coordination.SandboxStreams, strings.TrimSuffix(coordination.SandboxStreams, "/")+"0" // after the slash
 	if agentID != "" {
@@ -107,11 +107,13 @@ func Summary(ctx context.Context, log Viewer) (open bool, found string, err erro
 	return open, found, err
 }
 
-// Held says in one line what the last probes have found. open reports an agent none of whose probes has found a sandbox that holds.
+// Held says in one line what the last probes have found. open reports an agent whose last probe has found no sandbox that holds.
 func Held(list []Explained) (open bool, found string) {
 	held := map[string]bool{}
 	for i := range list {
-		held[list[i].AgentID] = held[list[i].AgentID] || list[i].Sandboxed
+		if _, known := held[list[i].AgentID]; !known { // the last one is about what is in use
+			held[list[i].AgentID] = list[i].Sandboxed
+		}
 	}
 	var without []string
 	for agent, holds := range held {

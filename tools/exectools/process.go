@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,6 +58,9 @@ func (c *Commands) start(call *tools.Call, callID, title string, timeout time.Du
 		}
 		c.forget(p)
 		c.ending.Done()
+		if errors.Is(err, sandbox.ErrUnsupported) {
+			return nil, &tool.Error{Code: tool.CodeNoSandbox, Text: err.Error(), Hint: "tell the operator to run openclawd on Linux"}
+		}
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
 	go func() {

@@ -45,11 +45,12 @@ type Commands struct {
 	mu        sync.Mutex
 	processes map[string]*process // by id
 	proved    map[proof]*proven
+	chosen    map[string]proof // by agent: what the last command was run in
 }
 
 // New returns Commands. Close ends what they have started.
 func New(o Options) *Commands {
-	c := &Commands{opts: o, processes: map[string]*process{}, proved: map[proof]*proven{}}
+	c := &Commands{opts: o, processes: map[string]*process{}, proved: map[proof]*proven{}, chosen: map[string]proof{}}
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -89,8 +90,8 @@ func (c *Commands) Tools() []tools.Tool {
 
 // proof is what a probe was about.
 type proof struct {
-	home, kind string
-	network    bool
+	agent, home, kind string
+	network           bool
 }
 
 // proven is the result of a probe, which is made once.
@@ -107,13 +108,18 @@ func (c *Commands) sandboxOf(ctx context.Context, call *tools.Call, home string)
 	switch e.Sandbox {
 	case config.SandboxAuto:
 	case config.SandboxOff:
-		return sandbox.Off, nil
+		_, err := c.choose(ctx, proof{call.AgentID, home, string(sandbox.Off), e.Network}) // so that nothing says that there is a sandbox
+		return sandbox.Off, err
 	default:
 		kinds = []sandbox.Kind{sandbox.Kind(e.Sandbox)}
 	}
 	why := ""
 	for _, kind := range kinds {
-		r, err := c.prove(ctx, call.AgentID, home, kind, e.Network)
+		key := proof{call.AgentID, home, string(kind), e.Network}
+		r, err := c.prove(ctx, key)
+		if err == nil && r.Sandboxed {
+			r, err = c.choose(ctx, key)
+		}
 		switch {
 		case err != nil:
 			return "", err
@@ -142,9 +148,20 @@ func failureOf(r *sandbox.Report) string {
 	return text + ")"
 }
 
-// prove probes a sandbox, once for each workspace, and records the result. A probe that could not be recorded is made again.
-func (c *Commands) prove(ctx context.Context, agentID, home string, kind sandbox.Kind, network bool) (*sandbox.Report, error) {
-	key := proof{home, string(kind), network}
+// choose probes what an agent's commands are run in from now on, once more if it was something else before: the last probe in the log is
+// about what is in use.
+func (c *Commands) choose(ctx context.Context, key proof) (*sandbox.Report, error) {
+	c.mu.Lock()
+	if last, known := c.chosen[key.agent]; known && last != key {
+		delete(c.proved, key)
+	}
+	c.chosen[key.agent] = key
+	c.mu.Unlock()
+	return c.prove(ctx, key)
+}
+
+// prove probes a sandbox once and records the result. A probe that could not be recorded is made again.
+func (c *Commands) prove(ctx context.Context, key proof) (*sandbox.Report, error) {
 	c.mu.Lock()
 	p := c.proved[key]
 	if p == nil {
@@ -153,15 +170,15 @@ func (c *Commands) prove(ctx context.Context, agentID, home string, kind sandbox
 	}
 	c.mu.Unlock()
 	p.once.Do(func() {
-		command := &sandbox.Command{Kind: kind, Home: home, Network: network, Env: c.environment(home, nil, nil)}
+		command := &sandbox.Command{Kind: sandbox.Kind(key.kind), Home: key.home, Network: key.network, Env: c.environment(key.home, nil, nil)}
 		at := c.opts.Now().UnixMilli()
 		p.report = sandbox.Probe(context.WithoutCancel(ctx), command, c.opts.StateDir, c.opts.Protected())
-		found := coordination.SandboxProbed{Context: coordination.Context{EventRole: coordination.RoleObservability}, Kind: string(kind), Network: network, Workspace: home,
+		found := coordination.SandboxProbed{Context: coordination.Context{EventRole: coordination.RoleObservability}, Kind: key.kind, Network: key.network, Workspace: key.home,
 			Sandboxed: p.report.Sandboxed, Error: p.report.Error, ProbedAtMs: at, TookMs: p.report.TookMs}
 		for _, f := range p.report.Findings {
 			found.Findings = append(found.Findings, coordination.SandboxFinding(f))
 		}
-		p.err = c.opts.Log.Probed(context.WithoutCancel(ctx), agentID, found)
+		p.err = c.opts.Log.Probed(context.WithoutCancel(ctx), key.agent, found)
 	})
 	if p.err != nil {
 		c.mu.Lock()

@@ -241,3 +241,28 @@ func TestCloseEndsCommands(t *testing.T) {
 		t.Error("a command ran after Close")
 	}
 }
+
+// What is said about the sandbox follows what is in use, also when the setting changes and changes back.
+func TestProbesFollowWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	if len(kinds(t)) == 1 {
+		return // no sandbox works on this machine, and that is what other tests see
+	}
+	b := newBench(t, config.SandboxAuto)
+	for _, c := range []struct {
+		setting string
+		open    bool
+	}{{config.SandboxAuto, false}, {config.SandboxOff, true}, {config.SandboxOff, true}, {config.SandboxAuto, false}} {
+		b.conf.Tools.Exec.Sandbox = c.setting
+		if out, err := b.call("s", "exec", object{"command": "true"}); err != nil {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		var list []exectools.Explained
+		for i := len(b.probed) - 1; i >= 0; i-- {
+			list = append(list, exectools.Explained{AgentID: "main", SandboxProbed: b.probed[i]})
+		}
+		if open, found := exectools.Held(list); open != c.open {
+			t.Errorf("%s: %s", c.setting, found)
+		}
+	}
+}
