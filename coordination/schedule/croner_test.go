@@ -75,3 +75,34 @@ func times(list []int64, zone *time.Location) (texts []string) {
 	}
 	return texts
 }
+
+// An expression that never matches is found to be so at once, and a rare one is found.
+func TestRareExpressions(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2026, 11, 1, 1, 30, 0, 0, zone)
+	for text, want := range map[string]string{
+		"0 0 30 2 *":        "",
+		"30 1 30 2 *":       "",
+		"0 0 0 1 1 * 2025":  "",
+		"0 12 29 2 +MON":    "2044-02-29T12:00:00-05:00",
+		"0 0 0 1 1 * 9999":  "9999-01-01T00:00:00-05:00",
+		"15 1 * * *":        "2026-11-02T01:15:00-05:00",
+		"0 0 * * 1#5,FRI#L": "2026-11-27T00:00:00-05:00",
+	} {
+		x, err := schedule.ParseExpression(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if at := x.Next(from, zone); !at.IsZero() {
+			got = at.In(zone).Format(time.RFC3339)
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -20,21 +20,23 @@ func (x *Expression) Next(after time.Time, zone *time.Location) time.Time {
 		if x.fixed && period.start.Equal(at) && x.inGap(&period) {
 			return at
 		}
-		wall, ok := x.nextWall(period.wall(at))
-		if !ok {
-			return time.Time{}
-		}
+		from := period.wall(at)
+		wall, ok := x.nextWall(from)
 		due := period.instant(wall)
 		switch {
-		case !period.end.IsZero() && !due.Before(period.end):
+		case ok && x.fixed && due.Before(period.until()) && period.repeats(wall):
+			at = due.Add(time.Second)
+		case ok && due.Before(period.until()):
+			return due
+		case period.setsBackBefore(from): // times before it come again
+			at = period.end
+		case !ok:
+			return time.Time{}
+		default:
 			at = period.end
 			if far := wall.Add(-longestOffset); far.After(at) { // no match before
 				at = far
 			}
-		case x.fixed && period.repeats(wall):
-			at = due.Add(time.Second)
-		default:
-			return due
 		}
 	}
 }
@@ -62,6 +64,19 @@ func periodAt(at time.Time) period {
 func offsetAt(at time.Time) time.Duration {
 	_, seconds := at.Zone()
 	return time.Duration(seconds) * time.Second
+}
+
+// until is the end of the period, or a time that is never reached.
+func (p *period) until() time.Time {
+	if p.end.IsZero() {
+		return time.Date(maxYear+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return p.end
+}
+
+// setsBackBefore reports whether the clocks are set back at the end of the period, to before a clock time.
+func (p *period) setsBackBefore(wall time.Time) bool {
+	return !p.end.IsZero() && p.end.UTC().Add(offsetAt(p.end)).Before(wall)
 }
 
 func (p *period) wall(at time.Time) time.Time      { return at.UTC().Add(p.offset) }
