@@ -31,6 +31,7 @@ import (
 	"github.com/pronto-lab/openclawd/services/delegations"
 	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/services/notifier"
+	"github.com/pronto-lab/openclawd/services/scheduler"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/agenttools"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
@@ -64,6 +65,7 @@ type agents struct {
 	messenger   *messenger.Service
 	stopper     *messenger.Stopper
 	continuer   *continuer.Service
+	schedules   *scheduler.Service
 	approvals   *approvals.Service
 	requests    *collabtools.Service
 	discord     *discordSide
@@ -109,6 +111,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log, Queue: a.queue, Config: inForce, Channels: p.announcements(a), CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
+	a.schedules = p.newSchedules(a, inForce)
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
 	a.stopper = messenger.NewStopper(a.messenger, runs)
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
@@ -148,6 +151,11 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.worker = worker.New(worker.Options{
 		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime, Handlers: handlers,
+		Drain: runDrainTime,
+		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
+			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, coordination.Slack: a.slack.posts,
+			collabtools.TrackerKind: a.discord.requests.Tracker(),
+			notifier.WebhookKind:    a.discord.webhook, scheduler.CheckKind: a.schedules.Checks()},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
 		return err
@@ -191,6 +199,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	}
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
+	pools[scheduler.CheckPool] = checkSlots
 	pools[coordination.Telegram], pools[coordination.Slack] = deliverySlots, deliverySlots
 	return pools
 }
