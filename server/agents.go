@@ -144,18 +144,13 @@ func (p *Program) openAgents(ctx context.Context) error {
 		runs.Follow(side.typing.Update)
 	}
 	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook}
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook, scheduler.CheckKind: a.schedules.Checks()}
 	for _, side := range a.sides() {
 		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
 	}
 	a.worker = worker.New(worker.Options{
 		Log: p.log.Decided(), Pools: func() map[string]int { return a.pools(inForce()) }, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "work"),
 		Drain: runDrainTime, Handlers: handlers,
-		Drain: runDrainTime,
-		Handlers: map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-			milestone.Kind: milestone.Sync(hub), delivery.Kind: a.discord.posts, coordination.Telegram: a.telegram.posts, coordination.Slack: a.slack.posts,
-			collabtools.TrackerKind: a.discord.requests.Tracker(),
-			notifier.WebhookKind:    a.discord.webhook, scheduler.CheckKind: a.schedules.Checks()},
 	})
 	if a.restartedAt, err = p.restartedAt(ctx); err != nil {
 		return err
