@@ -182,12 +182,6 @@ CREATE TABLE continuation (
   state         TEXT NOT NULL     -- JSON: all of it, with what was done for each task that is not over
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE discord_changes (
-  message_id TEXT PRIMARY KEY, -- like discord_messages.message_id
-  place_id   TEXT NOT NULL,    -- like discord_messages.place_id
-  edited_at  INTEGER NOT NULL, -- when its author edited it last, ms since 1970; 0: never
-  deleted_at INTEGER NOT NULL, -- when it was deleted, ms since 1970; 0: it is not
-  seq        INTEGER NOT NULL  -- of the last event about it
 CREATE TABLE cron_jobs (
   name        TEXT PRIMARY KEY,  -- of its stream, after cron/: its id, or the hash of one that cannot stand in a name
   job_id      TEXT NOT NULL,
@@ -219,6 +213,14 @@ CREATE TABLE cron_runs (
   delivery_error TEXT NOT NULL,  -- or ''
   total_tokens INTEGER NOT NULL, -- of all model calls
   end_seq  INTEGER NOT NULL   -- of the event that ended it; 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE discord_changes (
+  message_id TEXT PRIMARY KEY, -- like discord_messages.message_id
+  place_id   TEXT NOT NULL,    -- like discord_messages.place_id
+  edited_at  INTEGER NOT NULL, -- when its author edited it last, ms since 1970; 0: never
+  deleted_at INTEGER NOT NULL, -- when it was deleted, ms since 1970; 0: it is not
+  seq        INTEGER NOT NULL  -- of the last event about it
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE discord_messages (
@@ -881,7 +883,6 @@ CREATE INDEX collaborations_same ON collaborations (from_agent, asked_at, asked_
 
 CREATE INDEX collaborations_sent ON collaborations (thread_id, sent_at, sent_seq) WHERE sent_seq > 0;
 
-CREATE INDEX discord_changes_by_place ON discord_changes (place_id, seq);
 CREATE INDEX cron_jobs_by_wake ON cron_jobs (wake_at, seq) WHERE wake_at > 0;
 
 CREATE INDEX cron_jobs_running ON cron_jobs (seq) WHERE run_id <> '';
@@ -889,6 +890,8 @@ CREATE INDEX cron_jobs_running ON cron_jobs (seq) WHERE run_id <> '';
 CREATE INDEX cron_runs_by_job ON cron_runs (job, seq);
 
 CREATE INDEX cron_runs_by_seq ON cron_runs (seq);
+
+CREATE INDEX discord_changes_by_place ON discord_changes (place_id, seq);
 
 CREATE INDEX discord_messages_by_place ON discord_messages (place_id);
 
