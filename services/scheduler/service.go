@@ -59,6 +59,7 @@ func New(o Options) *Service { return &Service{o: o} }
 const (
 	maxSleep = time.Minute            // longest sleep, since the clock may be set
 	settle   = 100 * time.Millisecond // between two looks that events cause
+	recovery = 10 * time.Minute       // between two searches for runs whose end was not recorded
 )
 
 var retries = backoff.Backoff{First: time.Second, Most: maxSleep}
@@ -66,12 +67,14 @@ var retries = backoff.Backoff{First: time.Second, Most: maxSleep}
 // Run begins runs of jobs until ctx ends; then it returns nil. It first ends the runs whose end was not recorded. It returns an error only
 // when the log is closed; other errors are logged and retried.
 func (x *Service) Run(ctx context.Context) error {
-	recovered, failures := false, 0
+	var recovered time.Time
+	failures := 0
 	for ctx.Err() == nil {
 		err := error(nil)
-		if !recovered {
-			err = x.Recover(ctx)
-			recovered = err == nil
+		if now := x.o.Now(); recovered.IsZero() || now.Sub(recovered).Abs() > recovery {
+			if err = x.Recover(ctx); err == nil {
+				recovered = now
+			}
 		}
 		var next time.Time
 		if err == nil {
