@@ -34,7 +34,7 @@ func newCronCommand(p *process, c *cronline.Command) *cobra.Command {
 		args = cobra.MaximumNArgs(-c.Args)
 	}
 	ask := c.Ask
-	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args)}
+	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args), Example: "  openclawd cron " + c.Example}
 	flags.addFlags(cmd)
 	if c.Flags != nil {
 		c.Flags(cmd.Flags())

@@ -25,14 +25,18 @@ type Command struct {
 	Use, Short string
 	Args       int                  // how many follow
 	Flags      func(*pflag.FlagSet) // nil: none of its own
+	Example    string               // its words, after openclawd cron
 	// Ask calls the gateway. text is for people; "": the answer itself.
 	Ask func(ctx context.Context, call Caller, args []string, flags *pflag.FlagSet, now time.Time) (answer json.RawMessage, text string, err error)
 }
 
+// someID is an id in examples.
+const someID = "heartbeat-eden"
+
 // Commands lists the subcommands.
 func Commands() []Command {
 	one := func(use, short, method string, patch any, said string) Command {
-		return Command{use, short, 1, nil, func(ctx context.Context, call Caller, args []string, _ *pflag.FlagSet, _ time.Time) (json.RawMessage, string, error) {
+		return Command{use, short, 1, nil, strings.Replace(use, "ID", someID, 1), func(ctx context.Context, call Caller, args []string, _ *pflag.FlagSet, _ time.Time) (json.RawMessage, string, error) {
 			params := map[string]any{"id": args[0]}
 			if patch != nil {
 				params["patch"] = patch
@@ -45,16 +49,16 @@ func Commands() []Command {
 		}}
 	}
 	return []Command{
-		{"list", "List scheduled jobs, the next one first", 0, listFlags, askList},
-		{"add", "Add a job", 0, jobFlags, askAdd},
-		{"edit ID", "Change what is given of a job", 1, jobFlags, askEdit},
+		{"list", "List scheduled jobs, the next one first", 0, listFlags, "list --all --agent eden", askList},
+		{"add", "Add a job", 0, jobFlags, `add --cron "0 9 * * 1-5" --tz Asia/Seoul --message "Write the report"`, askAdd},
+		{"edit ID", "Change what is given of a job", 1, jobFlags, "edit " + someID + " --every 2h", askEdit},
 		one("show ID", "Show a job as JSON", "cron.get", nil, ""),
-		{"run ID", "Run a job now", 1, runFlags, askRun},
-		{"runs [ID]", "List runs that are over, newest first", -1, runsFlags, askRuns},
+		{"run ID", "Run a job now", 1, runFlags, "run " + someID, askRun},
+		{"runs [ID]", "List runs that are over, newest first", -1, runsFlags, "runs " + someID + " --status error --json", askRuns},
 		one("rm ID", "Remove a job", "cron.remove", nil, "removed %s"),
 		one("enable ID", "Enable a job; its due time is computed from now", "cron.update", map[string]any{"enabled": true}, "enabled %s"),
 		one("disable ID", "Disable a job; it is kept", "cron.update", map[string]any{"enabled": false}, "disabled %s"),
-		{"status", "Show whether jobs are started, and when the next one is due", 0, nil, askStatus},
+		{"status", "Show whether jobs are started, and when the next one is due", 0, nil, "status", askStatus},
 	}
 }
 
