@@ -205,6 +205,12 @@ clients: ## Let unmodified programs from npm use the servers for tests of the ch
 		npm install --prefix "$$modules" --silent --no-audit --no-fund $(MCP_PACKAGES); \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server
 
+.PHONY: cron-oracle
+cron-oracle: ## Compare due times with croner 11 from npm (COUNT=100000 SEED=1); needs Node
+	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund croner@11.0.1; \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags oracle -run TestCronerOracle -count=1 -timeout 60m -v ./coordination/schedule
+
 .PHONY: crash
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -tags full -run Crash -count=1 -timeout 60m -v ./... | \

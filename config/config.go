@@ -30,6 +30,7 @@ type Config struct {
 	TaskMonitor TaskMonitor
 	UI          UI
 	Messages    Messages
+	Cron        Cron
 
 	// Settings that openclawd ignores: those of File first, in order, and the number of further ones.
 	Unsupported     []Unsupported

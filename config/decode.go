@@ -29,11 +29,12 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeTaskMonitor(root.within("taskMonitor"))
 	c.decodeUI(root.within("ui"))
 	c.decodeMessages(root.within("messages"))
+	c.decodeCron(root.within("cron"))
 	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as in 2026.2
 		c.Defaults.Model = model
 	}
 	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
-		"commitments", "cron", "desktop", "fleet", "hooks", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
+		"commitments", "desktop", "fleet", "hooks", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
 		"secrets", "security", "skills", "talk", "transcripts", "tts", "vault", "web")
 	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")

@@ -189,13 +189,16 @@ func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 		Timeout:       f.seconds("timeoutSeconds"),
 		Tools:         decodeAgentTools(f.within("tools")),
 	}
+	if h := decodeHeartbeat(f.within("heartbeat"), c.Defaults.Heartbeat); f.object.get("heartbeat") != nil {
+		agent.Heartbeat = &h
+	}
 	identity.done()
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")
 	agent.SubagentModel, agent.SubagentThinking = subagents.modelChoice("model"), subagents.text("thinking", "")
 	subagents.others("runTimeoutSeconds", "requireAgentId", "delegationMode")
 	subagents.done()
-	f.others("agentDir", "models", "modelPolicy", "decisionModel", "utilityModel", "skills", "skillsLimits", "memory", "memorySearch", "heartbeat",
+	f.others("agentDir", "models", "modelPolicy", "decisionModel", "utilityModel", "skills", "skillsLimits", "memory", "memorySearch",
 		"statusUpdates", "groupChat", "sandbox", "cwd", "params", "runtime", "thinkingDefault", "reasoningDefault", "fastModeDefault",
 		"embeddedHarness", "embeddedPi", "embeddedAgent", "experimental", "contextInjection", "contextLimits", "bootstrapMaxChars",
 		"bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "tts", "accountId")
@@ -292,6 +295,7 @@ func (c *Config) decodeDefaults(f *fields) {
 	t.done()
 
 	d.Resume = f.choice("resume", ResumeSteps, ResumeOff)
+	d.Heartbeat = decodeHeartbeat(f.within("heartbeat"), Heartbeat{Target: "none"})
 	d.SystemAgent = decodeSystemAgent(f.within("systemAgent"))
 
 	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "mediaModels", "pdfModel", "voiceModel", "utilityModel",
@@ -299,7 +303,7 @@ func (c *Config) decodeDefaults(f *fields) {
 		"skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars", "contextInjection", "startupContext", "userTimezone",
 		"contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "embeddedAgent", "experimental",
 		"memorySearch", "thinkingDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "mediaMaxMb", "imageMaxDimensionPx",
-		"heartbeat", "additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply",
+		"additionalSystemPrompt", "systemPromptOverride", "sandbox", "params", "statusUpdates", "llm", "silentReply",
 		"agentRuntime", "runRetries", "groupChat", "tools", "authInheritance")
 	f.aside("bootstrapPromptTruncationWarning", "timeFormat", "envelopeTimezone", "envelopeTimestamp", "envelopeElapsed", "verboseDefault",
 		"blockStreamingDefault", "blockStreamingBreak", "blockStreamingChunk", "blockStreamingCoalesce", "humanDelay", "imageQuality",

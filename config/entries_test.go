@@ -123,9 +123,9 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d:%d %s: %s", u.Line, u.Column, u.Group, u))
 	}
 	want := []string{
-		"3:3 not supported yet: cron (3 jobs)", "3:66 not supported yet: mcp.servers.a.auth", "3:83 not supported yet: mcp.apps",
+		"3:10 not supported yet: cron.jobs", "3:66 not supported yet: mcp.servers.a.auth", "3:83 not supported yet: mcp.apps",
 		"4:8 not relevant to openclawd: ui.seamColor", "4:48 not supported yet: hooks (1 mapping)", "4:72 not supported yet: skills",
-		"5:26 not supported yet: agents.entries.*.heartbeat (3 places)", "5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
+		"5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
 		"6:14 not supported yet: channels.whatsapp", `6:28 not supported yet: channels.***`,
 		"7:68 not relevant to openclawd: models.providers.*.models[].cost.* (2 places)",
 		"1:2 not supported yet: browser",
@@ -133,7 +133,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := config.Together(c.Unsupported[:4]); text != "cron (3 jobs), mcp.servers.a.auth, mcp.apps, ui.seamColor" {
+	if text := config.Together(c.Unsupported[:4]); text != "cron.jobs, mcp.servers.a.auth, mcp.apps, ui.seamColor" {
 		t.Error(text)
 	}
 	many := "{channels: {"
@@ -159,7 +159,7 @@ func TestPatchOfEntries(t *testing.T) {
 	if !strings.Contains(text, "// explores") || strings.Contains(text, "seum") || !slices.Equal(ids(next.Config()), []string{"eden", "ruda"}) {
 		t.Errorf("%v\n%s", changed, text)
 	}
-	if diff := cmp.Diff([]config.Issue{{Path: "cron", Message: "not supported yet: openclawd keeps it in the file, but it has no effect"}}, d.Issues(config.Warning)); diff != "" {
+	if diff := cmp.Diff([]config.Issue{{Path: "cron.jobs", Message: "not supported yet: openclawd keeps it in the file, but it has no effect"}}, d.Issues(config.Warning)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	var invalid *config.InvalidError // an older client writes the older form, which would not count

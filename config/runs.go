@@ -16,5 +16,6 @@ func (c *Config) Timeout(agentID string) time.Duration {
 
 // Lanes is the number of concurrent runs per lane.
 func (c *Config) Lanes() map[string]int {
-	return map[string]int{run.LaneMain: c.Defaults.MaxConcurrent, run.LaneNested: c.Defaults.MaxNested, run.LaneSubagent: c.Defaults.Subagents.MaxConcurrent}
+	return map[string]int{run.LaneMain: c.Defaults.MaxConcurrent, run.LaneNested: c.Defaults.MaxNested, run.LaneSubagent: c.Defaults.Subagents.MaxConcurrent,
+		run.LaneCron: c.Cron.MaxConcurrent}
 }

@@ -22,11 +22,11 @@ func TestTimesAndLanesOfRuns(t *testing.T) {
 			t.Errorf("%s has %s, want %s", agent, got, want)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"main": 2, "nested": 3, "subagent": 8}, c.Lanes()); diff != "" {
+	if diff := cmp.Diff(map[string]int{"main": 2, "nested": 3, "subagent": 8, "cron": 4}, c.Lanes()); diff != "" {
 		t.Error(diff)
 	}
 	usual := config.Default()
-	if diff := cmp.Diff(map[string]int{"main": 4, "nested": 8, "subagent": 8}, usual.Lanes()); diff != "" || usual.Timeout("main") != 10*time.Minute {
+	if diff := cmp.Diff(map[string]int{"main": 4, "nested": 8, "subagent": 8, "cron": 4}, usual.Lanes()); diff != "" || usual.Timeout("main") != 10*time.Minute {
 		t.Errorf("%s%s", diff, usual.Timeout("main"))
 	}
 }

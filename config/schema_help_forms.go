@@ -8,9 +8,12 @@ import (
 func help() map[string]string {
 	texts := ownHelp()
 	maps.Copy(texts, formsHelp())
+	maps.Copy(texts, cronHelp())
 	maps.Copy(texts, telegramHelp(ownHelp()))
 	maps.Copy(texts, slackHelp(ownHelp()))
-	for path, text := range ownHelp() {
+	own := ownHelp()
+	maps.Copy(own, cronHelp())
+	for path, text := range own {
 		if own, ok := strings.CutPrefix(path, "agents.list[]."); ok && own != "id" {
 			texts["agents.entries.*."+own] = text
 		}

@@ -28,6 +28,7 @@ type Agent struct {
 	// Fallbacks are ignored.
 	SubagentModel    ModelChoice
 	SubagentThinking string
+	Heartbeat        *Heartbeat // nil is the default for all agents
 }
 
 // AgentDefaults are the defaults of all agents.
@@ -43,6 +44,7 @@ type AgentDefaults struct {
 	LoopGuard     A2ALoopGuard
 	Continuation  TaskContinuation
 	Resume        string // ResumeSteps or ResumeOff
+	Heartbeat     Heartbeat
 	SystemAgent   string // used if no agent is named and none is marked as default; "" if not configured
 }
 

@@ -73,7 +73,7 @@ type collection struct{ key, unit string }
 
 func collections() map[string]collection {
 	return map[string]collection{
-		"auth": {"profiles", ""}, "cron": {"jobs", "jobs"}, "hooks": {"mappings", "mappings"},
+		"auth": {"profiles", ""}, "hooks": {"mappings", "mappings"},
 		"plugins": {"entries", ""}, "secrets": {"providers", ""}, "skills": {"entries", ""},
 	}
 }

@@ -113,6 +113,18 @@ const (
 	TypeSandboxProbed      = "sandbox.probed"
 )
 
+// Scheduled jobs. See package coordination/schedule.
+const (
+	TypeCronJobAdded     = "cron.job.added"
+	TypeCronJobUpdated   = "cron.job.updated"
+	TypeCronJobRemoved   = "cron.job.removed"
+	TypeCronRunDue       = "cron.run.due"
+	TypeCronRunMissed    = "cron.run.missed"
+	TypeCronRunStarted   = "cron.run.started"
+	TypeCronRunFinished  = "cron.run.finished"
+	TypeCronRunDelivered = "cron.run.delivered"
+)
+
 // Side effects outside of the log. See package coordination/work.
 const (
 	TypeWorkScheduled    = "work.scheduled"
@@ -203,7 +215,7 @@ func Lookup(typ string) (info TypeInfo, ok bool) {
 // internalFamilies are type prefixes of the system's own bookkeeping.
 var internalFamilies = [...]string{
 	"session.", "run.", "discord.", "thread.", "identity.", "config.", "import.", "projection.", "work_session.", "file.",
-	"work.", "sink.", "log.", "pairing.", "tool.", "sandbox.",
+	"work.", "sink.", "log.", "pairing.", "tool.", "sandbox.", "cron.",
 }
 
 // Internal reports whether events of a type, known or not, are the system's own bookkeeping: the Task-Monitor API omits those produced
@@ -305,6 +317,14 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeToolOutcomeUnknown, Role: RoleObservability, Doc: "it is unknown whether the call had its effect"},
 	{Type: TypeToolOutput, Role: RoleObservability, Doc: "a command wrote something, or ended"},
 	{Type: TypeSandboxProbed, Role: RoleObservability, Doc: "a probe tried to get out of the sandbox of an agent's commands"},
+	{Type: TypeCronJobAdded, Role: RoleObservability, Doc: "a job was added, with its first due time"},
+	{Type: TypeCronJobUpdated, Role: RoleObservability, Doc: "a job was changed, with its next due time"},
+	{Type: TypeCronJobRemoved, Role: RoleObservability, Doc: "a job was removed"},
+	{Type: TypeCronRunDue, Role: RoleObservability, Doc: "a job is due and its run begins; exactly one per due time"},
+	{Type: TypeCronRunMissed, Role: RoleObservability, Doc: "due times of a job passed without a run"},
+	{Type: TypeCronRunStarted, Role: RoleObservability, Doc: "the agent's run for a job is queued"},
+	{Type: TypeCronRunFinished, Role: RoleObservability, Doc: "a run of a job is over, with what it cost; exactly one per run"},
+	{Type: TypeCronRunDelivered, Role: RoleObservability, Doc: "what became of the post of a job's answer"},
 	{Type: TypeWorkScheduled, Role: RoleObservability, Doc: "work was scheduled, not before a time"},
 	{Type: TypeWorkLeased, Role: RoleObservability, Doc: "a worker starts an attempt"},
 	{Type: TypeWorkReleased, Role: RoleObservability, Doc: "an attempt failed and will be repeated"},

@@ -9,7 +9,7 @@ type RunQueued struct {
 	RunID      string `json:"runId"` // also the idempotency key
 	SessionKey string `json:"sessionKey"`
 	SessionID  string `json:"sessionId,omitempty"` // the intended transcript: the run is aborted if it is closed first; "" is the current one
-	Lane       string `json:"lane"`                // main, nested, subagent
+	Lane       string `json:"lane"`                // main, nested, subagent, cron
 	Cause      string `json:"cause"`               // requester: agent, chat, http, a2a, ...
 	By         string `json:"by,omitempty"`        // requesting client
 	RetryOf    string `json:"retryOf,omitempty"`   // the first run, if this one repeats it

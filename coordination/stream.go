@@ -44,6 +44,9 @@ const SandboxStreams = "sandbox/"
 // WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 
+// CronStream is the stream of a scheduled job and its runs.
+func CronStream(jobID string) string { return hashedStream("cron/", jobID) }
+
 // JobStream is the stream of a job: an exchange between agents, or a sub-agent's work.
 func JobStream(jobID string) string { return hashedStream("job/", jobID) }
 

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/pronto-lab/openclawd/gateway/protocol"
@@ -15,9 +14,6 @@ func (s *Server) absentMethods() map[string]answer {
 		"node.list":          s.answerNodes,
 		"node.pair.list":     nothing(pairingAnswer{[]any{}, []any{}}),
 		"device.pair.list":   nothing(pairingAnswer{[]any{}, []any{}}),
-		"cron.list":          cronPage("jobs"),
-		"cron.runs":          cronPage("entries"),
-		"cron.status":        nothing(cronStatus{}),
 		"skills.status":      s.answerSkills,
 		"voicewake.get":      nothing(map[string][]string{"triggers": {}}),
 		"talk.config":        nothing(map[string]any{"config": struct{}{}}),
@@ -46,32 +42,6 @@ func (s *Server) answerNodes(context.Context, *wire.Call) (any, error) {
 		TS    int64 `json:"ts"`
 		Nodes []any `json:"nodes"`
 	}{s.opts.Now().UnixMilli(), []any{}}, nil
-}
-
-type cronStatus struct {
-	Enabled    bool   `json:"enabled"`
-	StorePath  string `json:"storePath"`
-	Jobs       int    `json:"jobs"`
-	NextWakeAt *int64 `json:"nextWakeAtMs"`
-}
-
-// cronPage gives an empty page of a list.
-func cronPage(name string) answer {
-	const usual = 50
-	return func(_ context.Context, call *wire.Call) (any, error) {
-		p, err := paramsOf[struct {
-			Limit  int `json:"limit"`
-			Offset int `json:"offset"`
-		}](call)
-		if err != nil {
-			return nil, err
-		}
-		page := map[string]any{name: []any{}, "total": 0, "offset": p.Offset, "limit": cmp.Or(p.Limit, usual), "hasMore": false, "nextOffset": nil}
-		if call.Peer.Protocol >= protocol.SincePages {
-			page["snapshotRevision"] = "0" // never changes
-		}
-		return page, nil
-	}
 }
 
 func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {

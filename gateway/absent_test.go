@@ -29,7 +29,6 @@ func TestAbsentFeaturesAnswerEmpty(t *testing.T) {
 		{"question.list", `{}`, `{"questions":[]}`},
 		{"plugin.approval.list", `{}`, `[]`},
 		{"commands.list", `{"agentId":"main","scope":"text","includeArgs":false}`, `{"commands":[]}`},
-		{"cron.status", `{}`, `{"enabled":false,"storePath":"","jobs":0,"nextWakeAtMs":null}`},
 		{"usage.status", `{}`, `{"updatedAt":` + now + `,"providers":[]}`},
 		{"usage.cost", `{}`, `{"updatedAt":` + now + `,"days":30,"daily":[],"totals":{` + zero + `}}`},
 		{"usage.cost", `{"days":7}`, `{"updatedAt":` + now + `,"days":7,"daily":[],"totals":{` + zero + `}}`},

@@ -80,6 +80,7 @@ type Options struct {
 	// Bots returns the state of the configured accounts, by id. Accounts of unknown state may be missing. nil: none run.
 	Bots      func() []health.Bot
 	Approvals Approvals // nil: no approvals here
+	Schedules Schedules // nil: no jobs are kept here
 	Files     Files     // nil: agents have no files here
 	// Page is the Control UI served on the gateway's port; nil: none.
 	Page *page.Site
@@ -117,7 +118,7 @@ func New(opts Options) *Server {
 		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
-		s.toolMethods(), s.usageMethods(), s.taskMethods(), s.approvalMethods(), s.systemMethods(), s.absentMethods(), s.absentPages()} {
+		s.toolMethods(), s.usageMethods(), s.taskMethods(), s.approvalMethods(), s.systemMethods(), s.cronMethods(), s.absentMethods(), s.absentPages()} {
 		maps.Copy(s.methods, some)
 	}
 	programs := s.newHTTP()

@@ -27,6 +27,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
@@ -46,7 +47,7 @@ const epoch = 1_790_000_000_000
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
-		continuations.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		continuations.Definition(), schedules.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
 		index.Definition(rules), conversations.Definition(rules),
 	}
 }

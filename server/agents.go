@@ -31,6 +31,7 @@ import (
 	"github.com/pronto-lab/openclawd/services/delegations"
 	"github.com/pronto-lab/openclawd/services/messenger"
 	"github.com/pronto-lab/openclawd/services/notifier"
+	"github.com/pronto-lab/openclawd/services/scheduler"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/agenttools"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
@@ -64,6 +65,7 @@ type agents struct {
 	messenger   *messenger.Service
 	stopper     *messenger.Stopper
 	continuer   *continuer.Service
+	schedules   *scheduler.Service
 	approvals   *approvals.Service
 	requests    *collabtools.Service
 	discord     *discordSide
@@ -109,6 +111,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log, Queue: a.queue, Config: inForce, Channels: p.announcements(a), CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
+	a.schedules = p.newSchedules(a, inForce)
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
 	a.stopper = messenger.NewStopper(a.messenger, runs)
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
@@ -141,7 +144,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		runs.Follow(side.typing.Update)
 	}
 	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook}
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook, scheduler.CheckKind: a.schedules.Checks()}
 	for _, side := range a.sides() {
 		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
 	}
@@ -191,6 +194,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	}
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
+	pools[scheduler.CheckPool] = checkSlots
 	pools[coordination.Telegram], pools[coordination.Slack] = deliverySlots, deliverySlots
 	return pools
 }

@@ -113,7 +113,8 @@ func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs) {
 			return a.exchange(tx, c.name, e, inForce().Session.MaxPingPongTurns, now)
 		}})
 	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), Then: map[string]outbound.Then{
-		delivery.Request: a.requests.Delivered, delivery.Reminder: a.requests.Reported, delivery.Escalate: a.requests.Reported, delivery.Send: c.sends.Delivered}})
+		delivery.Request: a.requests.Delivered, delivery.Reminder: a.requests.Reported, delivery.Escalate: a.requests.Reported, delivery.Send: c.sends.Delivered,
+		delivery.Reply: a.schedules.Delivered}})
 	c.acks = &outbound.Acks{Bots: c.bots, Logger: c.logger}
 	c.typing = &outbound.Typing{Channel: c.name, Bots: c.bots, Accounts: c.bots.Registry,
 		AfterFunc: func(wait time.Duration, f func()) channel.Timer { return time.AfterFunc(wait, f) }, Logger: c.logger}

@@ -103,20 +103,26 @@ func (p *Program) configureBots() {
 	}
 }
 
-// then handles the end of a run: for the flows between agents, and for the channels.
+// then handles the end of a run: for the flows between agents, for the channels, and for scheduled jobs.
 func (a *agents) then(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
 	flows, err := a.messenger.Then(tx, e)
 	if err != nil {
 		return nil, err
 	}
+	posted := false
 	for _, side := range a.sides() {
 		posts, err := side.replies.Then(tx, e.Asked, &e.Result, e.Now)
 		if err != nil { // the end of the run, and its flow, do not depend on it
 			a.logger.Error("cannot post a run's answer", "run", e.Result.RunID, "channel", side.name, "err", err)
 		}
+		posted = posted || len(posts) > 0
 		flows = append(flows, posts...)
 	}
-	return flows, nil
+	jobs, err := a.schedules.Then(tx, e, posted)
+	if err != nil {
+		return nil, err
+	}
+	return append(flows, jobs...), nil
 }
 
 // allAnnouncements posts announcements in the channel that each names.

@@ -157,6 +157,7 @@ func (p *Program) newGateway() {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, allSends{a.sides}
 		opts.Bots = a.bots()
 		opts.Approvals, opts.Files = a.approvals, gatewayFiles{p.workspaceOf}
+		opts.Schedules = a.schedules
 	}
 	g.server = gateway.New(opts)
 }

@@ -32,6 +32,7 @@ func (p *Program) services() []service {
 		{"work", p.runWork},
 		{"continuation", p.runContinuation},
 		{"sample work", p.runSampleWork},
+		{"schedules", p.runSchedules},
 		{"discord", p.runDiscord},
 		{"discord places", p.releasePlaces},
 		{"telegram", p.runChannel(func(a *agents) *channelSide { return a.telegram })},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pronto-lab/openclawd/gateway/client"
+	"github.com/pronto-lab/openclawd/gateway/talkerror"
 )
 
 // Only a message that is not taken, or taken back, may be said again: 75 is never the code of one that was lost sight of.
@@ -18,7 +19,7 @@ func TestLostRunIsNotSaidAgain(t *testing.T) {
 			t.Error("it connects again without end")
 		}
 		err := talk.refused(why)
-		var lost *runLostError
+		var lost *talkerror.Lost
 		if !errors.As(err, &lost) || exitCode(err) != exitFailed || !strings.Contains(lost.Hint(), want) || !strings.HasSuffix(lost.Hint(), "openclawd runs show r1") {
 			t.Errorf("accepted at %d: %v, exit code %d", accepted, err, exitCode(err))
 		}
@@ -30,13 +31,13 @@ func TestReasonsHaveWords(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
 	for _, reason := range []string{"", "rpc", "stop", "reset", "delete", "restart", "shutdown", "lease"} {
-		words := (&runError{runID: "r1", state: "aborted", cause: reason}).Error()
+		words := (&talkerror.Ended{RunID: "r1", State: "aborted", Cause: reason}).Error()
 		if said[words] || strings.HasSuffix(words, ": "+reason) {
 			t.Errorf("%s: %s", reason, words)
 		}
 		said[words] = true
 	}
-	if words := (&runError{state: "aborted", cause: "of late"}).Error(); words != "the run was stopped: of late" {
+	if words := (&talkerror.Ended{State: "aborted", Cause: "of late"}).Error(); words != "the run was stopped: of late" {
 		t.Error(words)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/gateway/talkerror"
 	"github.com/pronto-lab/openclawd/internal/output"
 )
 
@@ -144,7 +145,7 @@ func (t *exchange) run(ctx context.Context, message string) error {
 				patience.Stop()
 			}
 			if t.screen.err != nil {
-				return errors.Join(&unreadError{t.runID, t.screen.err}, t.abort(ctx))
+				return errors.Join(&talkerror.Unread{RunID: t.runID, Err: t.screen.err}, t.abort(ctx))
 			}
 		case <-patience.C:
 			if t.taken.AcceptedAt == 0 {
@@ -162,7 +163,7 @@ func (t *exchange) run(ctx context.Context, message string) error {
 			}
 			if !t.reconnect(ctx, end.err) {
 				if ctx.Err() != nil {
-					return errors.Join(&interruptedError{t.runID}, t.refused(end.err))
+					return errors.Join(&talkerror.Interrupted{RunID: t.runID}, t.refused(end.err))
 				}
 				return t.refused(end.err)
 			}
@@ -283,7 +284,7 @@ func (t *exchange) finish(ctx context.Context, payload json.RawMessage) error {
 	if state.State == string(run.OK) {
 		return err
 	}
-	return errors.Join(&runError{runID: t.runID, state: state.State, cause: a.Error, late: t.late}, err)
+	return errors.Join(&talkerror.Ended{RunID: t.runID, State: state.State, Cause: a.Error, Late: t.late}, err)
 }
 
 func textOf(final *finalAnswer) string {
@@ -344,7 +345,7 @@ func (t *exchange) interrupt(ctx context.Context, taken <-chan json.RawMessage, 
 		case <-taken:
 		case end := <-ended:
 			if end.err != nil {
-				return errors.Join(&interruptedError{t.runID}, t.refused(end.err))
+				return errors.Join(&talkerror.Interrupted{RunID: t.runID}, t.refused(end.err))
 			}
 		case <-late.C:
 		}
@@ -352,7 +353,7 @@ func (t *exchange) interrupt(ctx context.Context, taken <-chan json.RawMessage, 
 	err := t.abort(ctx)
 	t.show()
 	_ = t.screen.end("")
-	return errors.Join(&interruptedError{t.runID}, err)
+	return errors.Join(&talkerror.Interrupted{RunID: t.runID}, err)
 }
 
 func (t *exchange) abort(ctx context.Context) error {
@@ -374,7 +375,7 @@ func (t *exchange) refused(err error) error {
 		return &callError{reason: why}
 	}
 	if closed := new(client.ClosedError); errors.As(err, &closed) {
-		return &runLostError{t.runID, t.taken.AcceptedAt != 0, err}
+		return &talkerror.Lost{RunID: t.runID, Taken: t.taken.AcceptedAt != 0, Err: err}
 	}
 	return err
 }

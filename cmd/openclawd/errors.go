@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/talkerror"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/maintenance/verify"
 )
@@ -34,7 +35,7 @@ func exitCode(err error) int {
 		lost   *lostError
 		called *callError
 		busy   *busyError
-		broken *interruptedError
+		broken *talkerror.Interrupted
 	)
 	switch {
 	case err == nil:

@@ -55,6 +55,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newMCP(p),
 		newSandbox(p),
 		newCall(p),
+		newCron(p),
 		newToken(p),
 		newOpen(p),
 		newImport(p),

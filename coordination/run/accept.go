@@ -53,7 +53,9 @@ func LaneOf(key coordination.SessionKey, asked string) string {
 	return LaneMain
 }
 
-func isLane(name string) bool { return name == LaneMain || name == LaneNested || name == LaneSubagent }
+func isLane(name string) bool {
+	return name == LaneMain || name == LaneNested || name == LaneSubagent || name == LaneCron
+}
 
 // check returns the first invalid part of an Ask, or nil.
 func check(a *Ask) error {
@@ -68,7 +70,7 @@ func check(a *Ask) error {
 	}
 	if a.Lane != "" && !isLane(a.Lane) {
 		return &Refusal{Reason: CodeUnknownLane, Field: "lane", Value: clip(a.Lane), Text: "unknown lane " + strconv.Quote(clip(a.Lane)),
-			HintText: "use main, nested or subagent, or none"}
+			HintText: "use main, nested, subagent or cron, or none"}
 	}
 	if a.Message == "" && len(a.Content) == 0 {
 		return invalid("message", "", "empty", "say something")

@@ -66,7 +66,7 @@ func TestAcceptRefuses(t *testing.T) {
 		"a long extra prompt":   {func(a *run.Ask) { a.ExtraSystemPrompt = strings.Repeat("a", run.MaxText+1) }, run.CodeInvalidAsk, "extraSystemPrompt"},
 		"a long route":          {func(a *run.Ask) { a.To = strings.Repeat("a", 2_000) }, run.CodeInvalidAsk, "to"},
 		"a long context":        {func(a *run.Ask) { a.ConversationID = strings.Repeat("a", 2_000) }, run.CodeInvalidAsk, "conversationId"},
-		"another lane":          {func(a *run.Ask) { a.Lane = "cron" }, run.CodeUnknownLane, "lane"},
+		"another lane":          {func(a *run.Ask) { a.Lane = "other" }, run.CodeUnknownLane, "lane"},
 		"less than no time":     {func(a *run.Ask) { a.TimeoutMs = &less }, run.CodeInvalidAsk, "timeoutMs"},
 		"before time":           {func(a *run.Ask) { a.DueAtMs = -1 }, run.CodeInvalidAsk, "dueAtMs"},
 		"after all time":        {func(a *run.Ask) { a.DueAtMs = 1<<53 + 1 }, run.CodeInvalidAsk, "dueAtMs"},

@@ -60,7 +60,7 @@ func scopeOf(method string, version int) string {
 		"agents.files.list", "agents.files.get", "skills.status", "voicewake.get", "sessions.list", "sessions.preview",
 		"sessions.resolve", "sessions.describe", "sessions.usage", "sessions.usage.timeseries", "sessions.usage.logs",
 		"sessions.subscribe", "sessions.unsubscribe", "sessions.messages.subscribe", "sessions.messages.unsubscribe",
-		"cron.list", "cron.status", "cron.runs", "node.list", "node.describe", "chat.history", "chat.startup", "chat.metadata",
+		"cron.list", "cron.status", "cron.runs", "cron.get", "node.list", "node.describe", "chat.history", "chat.startup", "chat.metadata",
 		"commands.list", "users.self", "system.info", "config.get", "config.schema.lookup", "talk.config", "talk.catalog", "doctor.memory.status",
 		"tasks.list", "tasks.get", "diagnostics.lanes", "update.status", "models.authStatus", "transcripts.list", "transcripts.status",
 		"environments.list", "worktrees.list", "projects.list", "portal.list", "artifacts.list", "plugins.list", "plugins.catalog.browse",

@@ -1,0 +1,133 @@
+package scheduler
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/schedules"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+)
+
+// Work kind and pool of checks.
+const (
+	CheckKind = "cron.check"
+	CheckPool = "cron.check"
+)
+
+const (
+	usualCheck = time.Minute
+	maxFound   = 8 << 10 // bytes of a check's output that the agent is told
+	nothing    = 1       // exit status: there is nothing to do
+)
+
+// checkPayload is the payload of the work.
+type checkPayload struct {
+	JobID          string   `json:"jobId"`
+	RunID          string   `json:"runId"`
+	AgentID        string   `json:"agentId,omitempty"`
+	Command        []string `json:"command"`
+	TimeoutSeconds int64    `json:"timeoutSeconds,omitempty"`
+}
+
+// checkResult is the result of a check.
+type checkResult struct {
+	Nothing bool   `json:"nothing,omitempty"`
+	Found   string `json:"found,omitempty"`
+}
+
+// queueCheck queues the command that decides whether there is anything to do.
+func (b *beginning) queueCheck(row *schedules.Row) error {
+	j := &row.Job
+	if !b.o.Config().Cron.Checks {
+		return b.finish(row, coordination.CronRunFinished{Status: schedule.Error, DeliveryStatus: schedule.NotRequested,
+			Error: "the job has a check, and checks are off: set cron.triggers.enabled to true"})
+	}
+	payload, err := json.Marshal(checkPayload{j.ID, row.RunID, j.AgentID, j.Check.Command, j.Check.TimeoutSeconds})
+	if err != nil {
+		return fmt.Errorf("write the check of a job: %w", err)
+	}
+	what := coordination.WorkScheduled{Context: seenBy, EffectID: row.RunID, Kind: CheckKind, Key: "cron/" + j.ID, Pool: CheckPool, Owner: j.AgentID, Payload: payload}
+	a := eventstore.StreamAppend{Stream: coordination.WorkStream(row.RunID), Expect: eventstore.NoStream()}
+	err = a.Add(eventstore.NewEvent{Type: coordination.TypeWorkScheduled, AgentID: j.AgentID, Actor: eventstore.ActorSchedule}, what, b.now.UnixMilli())
+	b.appends = append(b.appends, a)
+	return err
+}
+
+// Checks returns the handler of checks. A command is run again after a crash, so it must only look.
+func (x *Service) Checks() worker.Handler {
+	return worker.Task(worker.Policy{MaxAttempts: 2, Timeout: schedule.MaxCheck*time.Second + time.Minute, Then: x.checked}, x.runCheck)
+}
+
+// runCheck runs the command in the agent's workspace.
+func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
+	p, err := payloadOf(what.Payload)
+	if err != nil {
+		return nil, worker.Permanent(err)
+	}
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(time.Duration(p.TimeoutSeconds)*time.Second, usualCheck))
+	defer stop()
+	command := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+	command.Dir = x.o.Workspace(cmp.Or(p.AgentID, x.o.Config().DefaultAgentID()))
+	command.WaitDelay = 5 * time.Second
+	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
+	command.Stdout, command.Stderr = out, failed
+	err = command.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return json.Marshal(checkResult{Found: clean(out.String(), maxFound)})
+	case ctx.Err() == nil && errors.As(err, &exit) && exit.ExitCode() == nothing:
+		return json.Marshal(checkResult{Nothing: true})
+	case context.Cause(ctx) == worker.ErrDrained:
+		return nil, err
+	}
+	return nil, worker.Permanent(fmt.Errorf("the check failed: %w: %s", err, clean(failed.String(), maxError)))
+}
+
+// checked returns what follows from a check: the agent's run, or the end of the job's run.
+func (x *Service) checked(tx eventstore.Tx, end worker.Ended, now time.Time) ([]eventstore.StreamAppend, error) {
+	row, found, err := schedules.Load(tx, schedule.JobOf(end.EffectID))
+	if err != nil || !found || row.RunID != end.EffectID {
+		return nil, err
+	}
+	b := beginning{Service: x, tx: tx, now: now, sessions: map[string]bool{}}
+	var result checkResult
+	if end.Error == "" {
+		if err := json.Unmarshal(end.Result, &result); err != nil {
+			return nil, fmt.Errorf("read the result of a check: %w", err)
+		}
+	}
+	switch {
+	case end.Error != "":
+		err = b.finish(&row, coordination.CronRunFinished{Status: schedule.Error, Error: end.Error, DeliveryStatus: schedule.NotRequested})
+	case result.Nothing:
+		err = b.finish(&row, coordination.CronRunFinished{Status: schedule.Skipped, Error: "there is nothing to do", DeliveryStatus: schedule.NotRequested})
+	default:
+		err = b.start(&row, wake{found: result.Found})
+	}
+	return b.appends, err
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+// Write never fails: what is too much is dropped.
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.Len(); room > 0 {
+		_, _ = b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
