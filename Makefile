@@ -43,7 +43,7 @@ release: ## Build dist/openclawd-<os>-<arch> for linux, darwin and windows, with
 	@cd $(DIST) && { sha256sum openclawd-* 2>/dev/null || shasum -a 256 openclawd-*; } > SHA256SUMS && cat SHA256SUMS
 
 # Most bytes of the stripped program for linux/amd64. What it is made of is in docs/performance.md. It uses the compiled packages of `make build`.
-SIZE_LIMIT := 38200000
+SIZE_LIMIT := 42200000
 
 .PHONY: size
 size: ## Check that the stripped program is within its limit, SIZE_LIMIT bytes
