@@ -89,8 +89,8 @@ func TestDefaults(t *testing.T) {
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},
 			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "bash", "exec"}},
-			Exec: config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute},
-			Web:  config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
+			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute},
+			Web:      config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing",
 			Collaboration: config.Collaboration{
