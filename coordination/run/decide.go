@@ -73,13 +73,17 @@ func Retry(q coordination.RunQueued, newID string) Event {
 	return Event{coordination.TypeRunQueued, q}
 }
 
+// causeContinuation is the cause of runs that services/continuer asks for.
+const causeContinuation = "continuation"
+
 // maxResumed limits how often a run that gets ahead each time is continued.
 const maxResumed = 100
 
 // MayResume reports whether an interrupted run whose steps are on disk is continued. ahead says that it has added a step itself: after
-// MaxAttempts without one it is only reported, in case the run itself crashes the process.
+// MaxAttempts without one it is only reported, in case the run itself crashes the process. A prompt of continuation is not continued: the
+// next one tells the agent of the restart.
 func MayResume(q *coordination.RunQueued, ahead bool) bool {
-	return len(q.Earlier)+1 < maxResumed && stalled(q, ahead) < MaxAttempts
+	return q.Cause != causeContinuation && len(q.Earlier)+1 < maxResumed && stalled(q, ahead) < MaxAttempts
 }
 
 func stalled(q *coordination.RunQueued, ahead bool) int {

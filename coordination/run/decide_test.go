@@ -115,3 +115,24 @@ func TestRetryNamesTheFirst(t *testing.T) {
 		t.Error("the first one is", q.RunID, run.RootOf("r1", ""), run.RootOf("r3", "r1"))
 	}
 }
+
+// What continuation asked for is not continued after a restart: its next prompt tells of the restart.
+func TestMayResume(t *testing.T) {
+	t.Parallel()
+	earlier := make([]string, 99)
+	for _, c := range []struct {
+		what  string
+		asked coordination.RunQueued
+		ahead bool
+		want  bool
+	}{
+		{"a run with steps", coordination.RunQueued{Cause: "chat"}, true, true},
+		{"a prompt of continuation", coordination.RunQueued{Cause: "continuation"}, true, false},
+		{"a run that does not get ahead", coordination.RunQueued{Cause: "chat", Stalled: 2}, false, false},
+		{"a run that was continued very often", coordination.RunQueued{Cause: "chat", Earlier: earlier}, true, false},
+	} {
+		if got := run.MayResume(&c.asked, c.ahead); got != c.want {
+			t.Errorf("%s: %t, want %t", c.what, got, c.want)
+		}
+	}
+}

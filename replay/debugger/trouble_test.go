@@ -19,7 +19,7 @@ func TestTrouble(t *testing.T) {
 		coordination.TypeUnblockFailed, coordination.TypeZombieAbandoned, coordination.TypeMilestoneSyncFailed, coordination.TypeRunFailed,
 		coordination.TypeRunTimedOut, coordination.TypeWorkDead, coordination.TypeWorkLeaseExpired, coordination.TypeDiscordSendFailed,
 		coordination.TypeDiscordDeliveryUnknown, coordination.TypeThreadSuspended, coordination.TypeImportRejected, coordination.TypeProjectionParked,
-		coordination.TypeFileConflict, "somebody_else.has_failed", "somebody_else.failed",
+		coordination.TypeFileConflict, coordination.TypeToolOutcomeUnknown, "somebody_else.has_failed", "somebody_else.failed",
 	} {
 		always[typ] = true
 	}
