@@ -50,7 +50,7 @@ func example(form, channel string, more ...any) string {
 // addChannelFlag adds --channel to the commands about all channels.
 func addChannelFlag(cmd *cobra.Command, channel *string) {
 	if *channel == "" {
-		cmd.Flags().StringVar(channel, "channel", "", "only this channel: discord, telegram or slack")
+		cmd.Flags().StringVar(channel, "channel", "", "only this `CHANNEL`: discord, telegram or slack")
 	}
 }
 

@@ -176,8 +176,8 @@ func TestWhyAsksTheServer(t *testing.T) {
 	}
 	defer log.Close()
 	bots := []health.Bot{
-		{AccountID: "eden", AgentID: "eden", UserName: "이든봇", State: "ready", Since: s.now.UnixMilli()},
-		{AccountID: "seum", AgentID: "seum", State: "failed", Since: s.now.Add(-time.Hour).UnixMilli(), Text: "Discord refuses its token", Hint: "make a new one"},
+		{Channel: "discord", AccountID: "eden", AgentID: "eden", UserName: "이든봇", State: "ready", Since: s.now.UnixMilli()},
+		{Channel: "discord", AccountID: "seum", AgentID: "seum", State: "failed", Since: s.now.Add(-time.Hour).UnixMilli(), Text: "Discord refuses its token", Hint: "make a new one"},
 	}
 	server := httptest.NewServer(monitor.New(monitor.Options{Store: log, Rules: coordination.RulesV2, Now: s.clock,
 		Names: strings.NewReplacer("<#"+storyChannel+">", "#일반", "<@"+storyEdenBot+">", "@이든봇").Replace, Bots: func() []health.Bot { return bots },
@@ -195,8 +195,8 @@ func TestWhyAsksTheServer(t *testing.T) {
 		t.Errorf("of an unknown message: %s", said)
 	}
 	holds(t, "bots", s.says(t, exitOK, append([]string{"discord", "bots"}, api...)...),
-		`ACCOUNT  AGENT  NAME    STATE   SINCE     PROBLEM`, `eden     eden   이든봇  ready   just now`,
-		`seum     seum           failed  1 h ago   Discord refuses its token`, `seum: Discord refuses its token; make a new one`, `2 bots`)
+		`CHANNEL  ACCOUNT  AGENT  NAME    STATE   SINCE     PROBLEM`, `discord  eden     eden   이든봇  ready   just now`,
+		`discord  seum     seum           failed  1 h ago   Discord refuses its token`, `discord seum: Discord refuses its token; make a new one`, `2 bots`)
 	holds(t, "status", s.says(t, exitOK, append([]string{"status"}, api...)...), `discord    1 of 2 bots connected, 1 request without an answer`)
 }
 
@@ -206,7 +206,7 @@ func TestDiscordIsListed(t *testing.T) {
 	s := newStory(t)
 	holds(t, "threads", s.says(t, exitOK, "discord", "threads"), `THREAD               KIND    SPOKEN     AGENTS      SUSPENDED  NAME`,
 		storyThread+`  collab  7 min ago  ruda, eden             \[협업\] 루다 → 이든`, `1 thread`)
-	holds(t, "threads of seum", s.says(t, exitOK, "discord", "threads", "--agent", "seum"), `no matching threads; try: openclawd discord threads`)
+	holds(t, "threads of seum", s.says(t, exitOK, "discord", "threads", "--agent", "seum"), `no matching threads; try: openclawd channels threads`)
 	holds(t, "all places", s.says(t, exitOK, "discord", "threads", "--all"), storyChannel+`  channel .*`, `2 threads`)
 	holds(t, "observed", s.says(t, exitOK, "discord", "observed", "--agent", "seum"), `AGENT  MESSAGE              PLACE                SENT        BY    WHAT`,
 		`seum   `+storyHandled+`  `+storyChannel+`  10 min ago  민수  @이든 배포를 봐줘`, `1 record`)

@@ -18,8 +18,10 @@ func newMCP(p *process) *cobra.Command {
 	var probe bool
 	servers := newMCPProbe(p, "list", "List the MCP servers of openclaw.json", &probe, mcp.Probed.ServerTable)
 	servers.Flags().BoolVar(&probe, "probe", false, "start the servers for a moment, beside a running openclawd, to see how they are")
+	call := newToolsCall(p)
+	call.Example = "  openclawd mcp call files__read_file '{\"path\": \"README.md\"}'"
 	return newGroup("mcp", "Show MCP servers, call their tools, and list calls", servers,
-		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", new(true), mcp.Probed.ToolTable), newToolsCall(p), newMCPLog(p))
+		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", new(true), mcp.Probed.ToolTable), call, newMCPLog(p))
 }
 
 // newMCPProbe is a command that shows what servers are like, as a table or in JSON.

@@ -30,6 +30,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
@@ -226,7 +227,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversations.Routes(coordination.RulesV2), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
-		continuations.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		continuations.Definition(), schedules.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
 		index.Definition(coordination.RulesV2), conversations.Definition(coordination.RulesV2),
 	}
 }

@@ -83,6 +83,11 @@ func TestOtherProcessReadsEveryView(t *testing.T) {
 	mustAppend(t, db, to("task/task_ab", eventstore.NewEvent{Type: "delegation.spawned", AgentID: "eden", Data: object(delegated)}.WithTS(epoch+1_000)))
 	written := map[string]any{"path": "workspace-eden/tasks/task_ab.md", "sha256": "0"}
 	mustAppend(t, db, to("file/workspace-eden/tasks/task_ab.md", eventstore.NewEvent{Type: "file.written", Data: object(written)}.WithTS(epoch+1_000)))
+	job := map[string]any{"job": map[string]any{"id": "j1", "name": "보고", "agentId": "eden", "enabled": true, "schedule": map[string]any{"kind": "every", "everyMs": 60_000},
+		"sessionTarget": "isolated", "payload": map[string]any{"kind": "agentTurn", "message": "안녕"}}, "nextAtMs": epoch}
+	mustAppend(t, db, to("cron/j1", eventstore.NewEvent{Type: "cron.job.added", AgentID: "eden", Data: object(job)}.WithTS(epoch+1_000)))
+	due := map[string]any{"jobId": "j1", "runId": "cron:j1:1", "dueAtMs": epoch, "atMs": epoch, "nextAtMs": epoch + 60_000}
+	mustAppend(t, db, to("cron/j1", eventstore.NewEvent{Type: "cron.run.due", AgentID: "eden", Data: object(due)}.WithTS(epoch+1_000)))
 	prompted := map[string]any{"taskId": "task_ab", "reason": "idle", "runId": "r1"}
 	mustAppend(t, db, to("agent/eden", eventstore.NewEvent{Type: "continuation.sent", AgentID: "eden", Data: object(prompted)}.WithTS(epoch+1_000)))
 	planned := map[string]any{"planId": "p1", "agentId": "eden", "taskId": "task_ab", "title": "지붕", "steps": []string{"첫 단계"}, "stepsCount": 1}
