@@ -63,8 +63,10 @@ func connect(ctx context.Context, s *server, failures int) (*connection, error) 
 	}
 	done := make(chan connected, 1)
 	go func() {
-		session, err := client.Connect(ctx, transport, options)
-		done <- connected{session, err}
+		var got connected
+		defer func() { done <- got }()
+		defer s.recovered(&got.err)
+		got.session, got.err = client.Connect(ctx, transport, options)
 	}()
 	var got connected
 	select {

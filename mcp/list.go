@@ -37,7 +37,8 @@ type offer struct {
 }
 
 // list reads the tools of the server, and offers them.
-func (c *connection) list(ctx context.Context) error {
+func (c *connection) list(ctx context.Context) (err error) {
+	defer c.server.recovered(&err)
 	found, err := c.readTools(ctx)
 	if err != nil {
 		return err

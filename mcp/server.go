@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,14 @@ func hider(c *config.MCPServer) *strings.Replacer {
 // shown is a text of a server, or about it, without secrets and bounded.
 func (s *server) shown(text string, most int) string {
 	return shortened(config.Shown(s.hide.Replace(strings.ToValidUTF8(text, "\uFFFD"))), most)
+}
+
+// recovered makes an error of a panic, which servers can cause with messages that the library does not expect.
+func (s *server) recovered(err *error) {
+	if p := recover(); p != nil {
+		s.logger.Error("a message of an MCP server caused a panic", "panic", s.shown(fmt.Sprint(p), maxProblem), "stack", string(debug.Stack()))
+		*err = errors.New("it sent what cannot be read")
+	}
 }
 
 // runs reports whether the server is that of a configuration.
