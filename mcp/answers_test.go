@@ -75,3 +75,20 @@ func TestOddAnswers(t *testing.T) {
 		})
 	}
 }
+
+// A server that refers to itself again and again is not asked for ever.
+func TestRedirectsAreBounded(t *testing.T) {
+	t.Parallel()
+	asked := atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+	}))
+	defer s.Close()
+	h := setup(t, func(*fixture) string { return fmt.Sprintf(`s: {url: %q}`, s.URL) })
+	h.offered(eden())
+	h.until("it is down", func() bool { return h.state("s").State == mcp.StateDown })
+	if problem := h.state("s").Error; !strings.Contains(problem, "more than 10 times") || asked.Load() > 60 {
+		t.Errorf("%s; it was asked %d times", problem, asked.Load())
+	}
+}

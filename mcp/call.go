@@ -187,7 +187,7 @@ func (c *connection) callTool(ctx context.Context, name string, call *tools.Call
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(r), nil
+	return resultOf(r, c.server.hide), nil
 }
 
 func (c *connection) listResources(ctx context.Context, call *tools.Call) (*result, error) {
@@ -199,7 +199,7 @@ func (c *connection) listResources(ctx context.Context, call *tools.Call) (*resu
 	if err != nil {
 		return nil, err
 	}
-	return resourcesOf(list), nil
+	return resourcesOf(list, c.server.hide), nil
 }
 
 func (c *connection) readResource(ctx context.Context, call *tools.Call) (*result, error) {
@@ -211,7 +211,7 @@ func (c *connection) readResource(ctx context.Context, call *tools.Call) (*resul
 	if err != nil {
 		return nil, err
 	}
-	var r result
+	r := result{hide: c.server.hide}
 	for _, one := range read.Contents {
 		r.addResource(one)
 	}
