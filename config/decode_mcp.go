@@ -33,8 +33,8 @@ func (c *Config) decodeMCP(f *fields) {
 		switch {
 		case f.schema != nil:
 			return
-		case strings.Trim(name, " ") == "" || len(name) > mostMCPName || strings.Contains(name, "__"):
-			fault = fmt.Sprintf("%q is no name of a server: at most %d characters, without __", clip(maskText(name)), mostMCPName)
+		case strings.Trim(name, " ") == "" || len(name) > mostMCPName || strings.Contains(name, "__") || strings.HasSuffix(name, "_"):
+			fault = fmt.Sprintf("%q is no name of a server: at most %d characters, without __ and no _ at the end", clip(maskText(name)), mostMCPName)
 		case names[prefix] != "":
 			fault = fmt.Sprintf("the tools of %q and %q would have the same names", clip(maskText(name)), clip(maskText(names[prefix])))
 		case len(c.MCP.Servers) == mostMCPServers:

@@ -11,6 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+const maxRedirects = 10
+
 // address is the transport to a server with an address.
 func (c *connection) address() sdk.Transport {
 	conf := &c.server.conf
@@ -21,9 +23,12 @@ func (c *connection) address() sdk.Transport {
 	c.idle = base.CloseIdleConnections
 	return &sdk.StreamableClientTransport{
 		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage,
-		HTTPClient: &http.Client{Transport: &sender{base: base, connection: c}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		HTTPClient: &http.Client{Transport: &sender{base: base, connection: c}, CheckRedirect: func(r *http.Request, before []*http.Request) error {
 			if r.URL.Host != to.Host || r.URL.Scheme != to.Scheme {
 				return fmt.Errorf("it refers to another host: %s", r.URL.Host)
+			}
+			if len(before) > maxRedirects {
+				return fmt.Errorf("it refers to another address more than %d times", maxRedirects)
 			}
 			return nil
 		}},

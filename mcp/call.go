@@ -92,8 +92,10 @@ func (c *connection) exchange(ctx context.Context, do func(context.Context, *con
 	}
 	done := make(chan answer, 1)
 	go func() {
-		r, err := do(inTime, c)
-		done <- answer{r, err}
+		var a answer
+		defer func() { done <- a }()
+		defer c.server.recovered(&a.err)
+		a.r, a.err = do(inTime, c)
 	}()
 	var a answer
 	select {
@@ -125,7 +127,6 @@ func (c *connection) exchange(ctx context.Context, do func(context.Context, *con
 // judge says what became of a request.
 func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *result, err error) (tool.Output, Outcome, error) {
 	var answered *jsonrpc.Error
-	var network *net.OpError
 	unknown := func(reason string) (tool.Output, Outcome, error) {
 		return tool.Output{}, Unknown, &tools.UnknownOutcomeError{Reason: reason, Err: errors.New(s.shown(err.Error(), maxProblem))}
 	}
@@ -138,23 +139,40 @@ func (s *server) judge(ctx context.Context, c *connection, e *exchange, r *resul
 		return unknown(effects.ReasonTimeout)
 	case ctx.Err() != nil:
 		return tool.Output{}, Unknown, ctx.Err()
-	case errors.As(err, &answered) && !ownCode(answered.Code):
+	case errors.As(err, &answered) && !ofLibrary(answered) && !e.sessionMissing(err):
 		return tool.Output{Text: s.shown(fmt.Sprintf("The MCP server %s refused the call: %s (code %d)", s.conf.Name, answered.Message, answered.Code), maxProblem),
 			IsError: true}, Failed, nil
-	case e.unmade(c), errors.Is(err, sdk.ErrSessionMissing), errors.As(err, &network) && network.Op == "dial":
-		if errors.Is(err, sdk.ErrSessionMissing) || e.requests.Load() == 0 {
-			c.fail(err) // a new session is needed
-		}
-		return tool.Output{}, Unmade, (&downError{server: s.conf.Name, problem: s.shown(err.Error(), maxProblem)}).unavailable()
 	}
-	if c.process != nil {
+	unmade := e.unmade(c) || undialled(err) && e.requests.Load() == 1
+	switch {
+	case c.process != nil:
 		c.fail(c.process.lost(err)) // nothing else can be said to it
+	case e.sessionMissing(err), unmade && e.requests.Load() == 0:
+		c.fail(err) // a new session is needed
+	}
+	if unmade {
+		return tool.Output{}, Unmade, (&downError{server: s.conf.Name, problem: s.shown(err.Error(), maxProblem)}).unavailable()
 	}
 	return unknown(effects.ReasonConnection)
 }
 
-// ownCode reports whether the library gives errors of its own this code: the connection was lost.
-func ownCode(code int64) bool { return code >= -32005 && code <= -32001 }
+// undialled reports whether a connection to the server's address could not be made.
+func undialled(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
+}
+
+// sessionMissing reports whether the server does not know the session any more. Some say so with a code of their own.
+func (e *exchange) sessionMissing(err error) bool {
+	var answered *jsonrpc.Error
+	return errors.Is(err, sdk.ErrSessionMissing) || e.refused.Load() > 0 && errors.As(err, &answered) && answered.Code == -32001
+}
+
+// ofLibrary reports whether an error is the library's own, which has codes like a server's: the connection was lost. Servers use
+// other codes near them, -32002 and with other texts -32001, for errors of one request.
+func ofLibrary(e *jsonrpc.Error) bool {
+	return e.Code >= -32005 && e.Code <= -32003 || e.Code == -32001 && e.Message == "unknown error"
+}
 
 // metaCallID is the name under which a server is told the id of a call, by which it may recognize a repetition.
 const metaCallID = "openclawd/callId"
@@ -169,7 +187,7 @@ func (c *connection) callTool(ctx context.Context, name string, call *tools.Call
 	if err != nil {
 		return nil, err
 	}
-	return resultOf(r), nil
+	return resultOf(r, c.server.hide), nil
 }
 
 func (c *connection) listResources(ctx context.Context, call *tools.Call) (*result, error) {
@@ -181,7 +199,7 @@ func (c *connection) listResources(ctx context.Context, call *tools.Call) (*resu
 	if err != nil {
 		return nil, err
 	}
-	return resourcesOf(list), nil
+	return resourcesOf(list, c.server.hide), nil
 }
 
 func (c *connection) readResource(ctx context.Context, call *tools.Call) (*result, error) {
@@ -193,7 +211,7 @@ func (c *connection) readResource(ctx context.Context, call *tools.Call) (*resul
 	if err != nil {
 		return nil, err
 	}
-	var r result
+	r := result{hide: c.server.hide}
 	for _, one := range read.Contents {
 		r.addResource(one)
 	}

@@ -29,6 +29,7 @@ type connection struct {
 
 	late     atomic.Int64 // consecutive calls without an answer in time
 	declined atomic.Int64 // requests for input
+	told     atomic.Int64 // when that was logged last, in Unix nanoseconds; 0: never
 }
 
 // legacy is the protocol for servers that do not answer requests of the newest one at all.
@@ -63,8 +64,10 @@ func connect(ctx context.Context, s *server, failures int) (*connection, error) 
 	}
 	done := make(chan connected, 1)
 	go func() {
-		session, err := client.Connect(ctx, transport, options)
-		done <- connected{session, err}
+		var got connected
+		defer func() { done <- got }()
+		defer s.recovered(&got.err)
+		got.session, got.err = client.Connect(ctx, transport, options)
 	}()
 	var got connected
 	select {
@@ -112,10 +115,16 @@ func (c *connection) transport() (sdk.Transport, error) {
 	return &sdk.IOTransport{Reader: p.out, Writer: p.in, MaxLineLength: maxMessage}, nil
 }
 
+// retell is the least time between two lines of the log about declined input.
+const retell = time.Minute
+
 // decline declines input that the server asks for.
 func (c *connection) decline(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	c.declined.Add(1)
-	c.server.logger.Info("an MCP server asks for input, which is declined", "message", c.server.shown(r.Params.Message, maxProblem))
+	now, last := time.Now().UnixNano(), c.told.Load()
+	if (last == 0 || now-last >= int64(retell)) && c.told.CompareAndSwap(last, now) {
+		c.server.logger.Info("an MCP server asks for input, which is declined", "message", c.server.shown(r.Params.Message, maxProblem))
+	}
 	return &sdk.ElicitResult{Action: "decline"}, nil
 }
 

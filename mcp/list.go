@@ -21,6 +21,8 @@ import (
 const (
 	maxTools       = 128
 	maxPages       = 32
+	maxRead        = 1_000     // tools
+	maxReadBytes   = 8 << 20   // of their descriptions and schemas
 	maxDescription = 4 << 10   // bytes
 	maxSchema      = 32 << 10  // bytes
 	maxOffer       = 256 << 10 // bytes, of all tools
@@ -37,11 +39,8 @@ type offer struct {
 }
 
 // list reads the tools of the server, and offers them.
-func (c *connection) list(ctx context.Context) error {
-	found, err := c.readTools(ctx)
-	if err != nil {
-		return err
-	}
+func (c *connection) list(ctx context.Context) (err error) {
+	defer c.server.recovered(&err)
 	o := &offer{}
 	left := func(name, why string) {
 		if len(o.problems) < maxProblems {
@@ -49,8 +48,15 @@ func (c *connection) list(ctx context.Context) error {
 		}
 	}
 	var list []tools.Tool
-	for _, t := range found {
-		switch one, why := c.toolOf(t); {
+	read, bytes := 0, 0
+	take := func(t *sdk.Tool) (more bool) {
+		if read++; read > maxRead || bytes > maxReadBytes {
+			left("the others", fmt.Sprintf("only the first %d tools are read", read-1))
+			return false
+		}
+		one, why := c.toolOf(t)
+		bytes += costOf(&one)
+		switch {
 		case !c.server.uses(t.Name):
 		case why != "":
 			left(t.Name, why)
@@ -61,6 +67,10 @@ func (c *connection) list(ctx context.Context) error {
 		default:
 			list, o.bytes = append(list, one), o.bytes+costOf(&one)
 		}
+		return true
+	}
+	if err := c.readTools(ctx, take); err != nil {
+		return err
 	}
 	if about := c.session.InitializeResult(); about != nil && about.Capabilities != nil && about.Capabilities.Resources != nil {
 		list = append(list, c.resourceTools()...)
@@ -79,24 +89,28 @@ func (c *connection) list(ctx context.Context) error {
 	return nil
 }
 
-// readTools reads the server's list of tools, which is bounded.
-func (c *connection) readTools(ctx context.Context) (all []*sdk.Tool, err error) {
+// readTools passes on the server's tools, page by page, until take wants no more.
+func (c *connection) readTools(ctx context.Context, take func(*sdk.Tool) (more bool)) error {
 	if about := c.session.InitializeResult(); about != nil && about.Capabilities != nil && about.Capabilities.Tools == nil {
-		return nil, nil
+		return nil
 	}
 	cursors := map[string]bool{}
 	for cursor := ""; ; {
 		page, err := c.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, page.Tools...)
+		for _, t := range page.Tools {
+			if t != nil && !take(t) {
+				return nil
+			}
+		}
 		cursors[cursor] = true
 		if cursor = page.NextCursor; cursor == "" {
-			return all, nil
+			return nil
 		}
 		if cursors[cursor] || len(cursors) == maxPages {
-			return nil, errors.New("its list of tools has no end")
+			return errors.New("its list of tools has no end")
 		}
 	}
 }
@@ -115,6 +129,7 @@ func costOf(t *tools.Tool) int { return len(t.Name) + len(t.Description) + len(t
 // toolOf is a tool as agents have it; why says why it cannot be one.
 func (c *connection) toolOf(t *sdk.Tool) (one tools.Tool, why string) {
 	schema, err := json.Marshal(t.InputSchema)
+	one.Schema = schema
 	switch {
 	case err != nil:
 		return one, "its schema is not JSON"

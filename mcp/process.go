@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -27,7 +28,7 @@ const (
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	out    io.ReadCloser
+	out    *limited
 	errors *tail
 	gone   chan struct{} // closed when the program has ended
 	err    error         // how; set before
@@ -44,7 +45,7 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Command}, c.Args...), Env: environment, Dir: dir, WaitDelay: stopTime}
 	own(cmd)
-	p := &process{cmd: cmd, errors: &tail{}, gone: make(chan struct{})}
+	p := &process{cmd: cmd, errors: &tail{hide: s.hide}, gone: make(chan struct{})}
 	cmd.Stderr = p.errors
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -139,8 +140,12 @@ func (p *process) ends(within time.Duration) bool {
 
 // lost is why a connection was lost: how the program ended, if it did.
 func (p *process) lost(err error) error {
+	within := 100 * time.Millisecond
+	if p.out.over.Load() { // it usually ends now
+		within = stopTime
+	}
 	switch {
-	case !p.ends(100 * time.Millisecond): // it usually does
+	case !p.ends(within):
 	case p.err != nil:
 		err = fmt.Errorf("its program ended: %w", p.err)
 	default:
@@ -159,19 +164,21 @@ func (p *process) explain(err error) error {
 
 // tail keeps the end of what a program writes.
 type tail struct {
+	hide *strings.Replacer // secrets
 	mu   sync.Mutex
 	kept []byte
 }
 
-// maxTail is how many bytes a tail keeps.
+// maxTail is how many bytes a tail shows. It keeps more, since a cut secret would not be recognized.
 const maxTail = 2 << 10
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last := b[max(len(b)-maxTail, 0):]
+	const most = 4 * maxTail
+	last := b[max(len(b)-most, 0):]
 	t.kept = append(t.kept, last...)
-	t.kept = append(t.kept[:0], t.kept[max(len(t.kept)-maxTail, 0):]...)
+	t.kept = append(t.kept[:0], t.kept[max(len(t.kept)-most, 0):]...)
 	return len(b), nil
 }
 
@@ -179,7 +186,8 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.kept), "\uFFFD")), " ")
+	text := t.hide.Replace(string(t.kept))
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text[max(len(text)-maxTail, 0):], "\uFFFD")), " ")
 }
 
 var errFlood = errors.New("it sent too much")
@@ -188,6 +196,7 @@ var errFlood = errors.New("it sent too much")
 type limited struct {
 	io.ReadCloser
 	flooded func()
+	over    atomic.Bool // there is no more to read
 
 	since time.Time
 	bytes int
@@ -207,6 +216,9 @@ func (l *limited) Read(b []byte) (int, error) {
 	if l.bytes += n; l.bytes > floodBytes {
 		l.flooded()
 		return 0, errFlood
+	}
+	if err != nil {
+		l.over.Store(true)
 	}
 	return n, err
 }

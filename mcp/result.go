@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -23,10 +24,14 @@ type result struct {
 	bytes   int
 	more    int // parts left out
 	isError bool
+	hide    *strings.Replacer // secrets
 }
 
+// cut is the beginning of a text, without secrets: a cut one would not be recognized.
+func (r *result) cut(text string, most int) string { return shortened(r.hide.Replace(text), most) }
+
 func (r *result) add(text string) {
-	text = shortened(text, maxPart)
+	text = r.cut(text, maxPart)
 	if len(r.parts) == maxParts || r.bytes+len(text) > maxResult {
 		r.more++
 		return
@@ -44,17 +49,26 @@ func (r *result) output(s *server) tool.Output {
 }
 
 // resultOf is the result of a tool. Its structured form is used if there is no other.
-func resultOf(from *sdk.CallToolResult) *result {
-	r := &result{isError: from.IsError}
+func resultOf(from *sdk.CallToolResult, hide *strings.Replacer) *result {
+	r := &result{isError: from.IsError, hide: hide}
 	for _, part := range from.Content {
 		r.addContent(part)
 	}
 	if len(from.Content) == 0 && from.StructuredContent != nil {
-		if text, err := json.Marshal(from.StructuredContent); err == nil {
-			r.add(string(text))
-		}
+		r.add(string(jsonOf(from.StructuredContent)))
 	}
 	return r
+}
+
+// jsonOf is a value as JSON with <, > and & as they are; "" if it is none.
+func jsonOf(value any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(value) != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // addContent adds a part. Pictures and sound are described: agents read text.
@@ -63,9 +77,9 @@ func (r *result) addContent(part sdk.Content) {
 	case *sdk.TextContent:
 		r.add(p.Text)
 	case *sdk.ImageContent:
-		r.add(fmt.Sprintf("[picture, %s, %d bytes]", shortened(p.MIMEType, maxShown), len(p.Data)))
+		r.add(fmt.Sprintf("[picture, %s, %d bytes]", r.cut(p.MIMEType, maxShown), len(p.Data)))
 	case *sdk.AudioContent:
-		r.add(fmt.Sprintf("[sound, %s, %d bytes]", shortened(p.MIMEType, maxShown), len(p.Data)))
+		r.add(fmt.Sprintf("[sound, %s, %d bytes]", r.cut(p.MIMEType, maxShown), len(p.Data)))
 	case *sdk.ResourceLink:
 		r.add(strings.TrimSpace(fmt.Sprintf("[resource %s] %s %s", p.URI, p.Name, p.Description)))
 	case *sdk.EmbeddedResource:
@@ -81,17 +95,17 @@ func (r *result) addResource(c *sdk.ResourceContents) {
 	case c.Text != "" || len(c.Blob) == 0:
 		r.add(c.Text)
 	default:
-		r.add(fmt.Sprintf("[resource %s, %s, %d bytes]", shortened(c.URI, maxShown), shortened(c.MIMEType, maxShown), len(c.Blob)))
+		r.add(fmt.Sprintf("[resource %s, %s, %d bytes]", r.cut(c.URI, maxShown), r.cut(c.MIMEType, maxShown), len(c.Blob)))
 	}
 }
 
-func resourcesOf(list *sdk.ListResourcesResult) *result {
-	r := &result{}
+func resourcesOf(list *sdk.ListResourcesResult, hide *strings.Replacer) *result {
+	r := &result{hide: hide}
 	for _, one := range list.Resources {
-		r.add(strings.TrimSpace(fmt.Sprintf("%s %s: %s", one.URI, one.Name, shortened(one.Description, maxProblem))))
+		r.add(strings.TrimSpace(fmt.Sprintf("%s %s: %s", one.URI, one.Name, r.cut(one.Description, maxProblem))))
 	}
 	if list.NextCursor != "" {
-		r.add("(more with cursor " + shortened(list.NextCursor, maxProblem) + ")")
+		r.add("(more with cursor " + r.cut(list.NextCursor, maxProblem) + ")")
 	}
 	return r
 }

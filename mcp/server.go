@@ -1,11 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,11 +36,12 @@ type server struct {
 	offer atomic.Pointer[offer] // nil until it was connected once
 
 	mu       sync.Mutex
-	live     *connection   // nil: none
-	opening  chan struct{} // closed when the start under way is over; nil: none
-	failures int           // consecutive
-	retryAt  time.Time     // zero: at once
-	problem  string        // of the last failure
+	live     *connection             // nil: none
+	opening  chan struct{}           // closed when the start under way is over; nil: none
+	abandon  context.CancelCauseFunc // ends that start
+	failures int                     // consecutive
+	retryAt  time.Time               // zero: at once
+	problem  string                  // of the last failure
 	closed   bool
 
 	starts, failed int64
@@ -50,10 +54,15 @@ func newServer(o *Options, c config.MCPServer) *server {
 // hider removes the secrets of a server's configuration from texts. Short values are too common to be removed.
 func hider(c *config.MCPServer) *strings.Replacer {
 	const least = 6
-	var pairs []string
+	var texts []string
 	add := func(secret config.Secret) {
-		if text := secret.Reveal(); len(text) >= least {
-			pairs = append(pairs, text, secret.String())
+		text := secret.Reveal()
+		if len(text) < least {
+			return
+		}
+		texts = append(texts, text)
+		if quoted := string(jsonOf(text)); quoted != `"`+text+`"` {
+			texts = append(texts, strings.Trim(quoted, `"`))
 		}
 	}
 	for _, h := range c.Headers {
@@ -65,12 +74,25 @@ func hider(c *config.MCPServer) *strings.Replacer {
 	for _, v := range c.Env {
 		add(v.Value)
 	}
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may begin with another
+	var pairs []string
+	for _, text := range texts {
+		pairs = append(pairs, text, config.Secret(text).String())
+	}
 	return strings.NewReplacer(pairs...)
 }
 
 // shown is a text of a server, or about it, without secrets and bounded.
 func (s *server) shown(text string, most int) string {
 	return shortened(config.Shown(s.hide.Replace(strings.ToValidUTF8(text, "\uFFFD"))), most)
+}
+
+// recovered makes an error of a panic, which servers can cause with messages that the library does not expect.
+func (s *server) recovered(err *error) {
+	if p := recover(); p != nil {
+		s.logger.Error("a message of an MCP server caused a panic", "panic", s.shown(fmt.Sprint(p), maxProblem), "stack", string(debug.Stack()))
+		*err = errors.New("it sent what cannot be read")
+	}
 }
 
 // runs reports whether the server is that of a configuration.
@@ -118,9 +140,10 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 			s.mu.Unlock()
 			return nil, down
 		case s.opening == nil:
-			s.opening = make(chan struct{})
+			ctx, abandon := context.WithCancelCause(context.Background())
+			s.opening, s.abandon = make(chan struct{}), abandon
 			s.starts++
-			go s.start(s.failures)
+			go s.start(ctx, s.failures)
 		}
 		opening := s.opening
 		s.mu.Unlock()
@@ -146,8 +169,8 @@ func (s *server) await(ctx context.Context) {
 }
 
 // start connects to the server, and reads its tools.
-func (s *server) start(failures int) {
-	ctx, stop := context.WithTimeoutCause(context.Background(), s.conf.ConnectTimeout, fmt.Errorf("it was not ready after %s", s.conf.ConnectTimeout))
+func (s *server) start(ctx context.Context, failures int) {
+	ctx, stop := context.WithTimeoutCause(ctx, s.conf.ConnectTimeout, fmt.Errorf("it was not ready after %s", s.conf.ConnectTimeout))
 	defer stop()
 	c, err := connect(ctx, s, failures)
 	if err == nil {
@@ -160,21 +183,23 @@ func (s *server) start(failures int) {
 		}
 	}
 	s.mu.Lock()
-	closed := s.closed
+	if err == nil && s.closed {
+		s.mu.Unlock()
+		c.close() // before close returns
+		err = errClosed
+		s.mu.Lock()
+	}
+	s.abandon(nil)
 	close(s.opening)
 	s.opening = nil
 	switch {
-	case err != nil:
-		s.fail(err)
-	case !closed:
+	case err == nil:
 		s.live = c
+	case !s.closed:
+		s.fail(err)
 	}
 	s.mu.Unlock()
 	if err != nil {
-		return
-	}
-	if closed {
-		c.close()
 		return
 	}
 	s.logger.Info("connected to an MCP server", "tools", len(s.offer.Load().names), "protocol", c.protocol)
@@ -220,6 +245,9 @@ func (s *server) close() {
 	s.closed = true
 	live, opening := s.live, s.opening
 	s.live = nil
+	if opening != nil {
+		s.abandon(errClosed)
+	}
 	s.mu.Unlock()
 	if live != nil {
 		live.close()

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,8 +177,12 @@ func (h *fixture) state(name string) mcp.State {
 // until waits for a condition that comes without an event.
 func (h *fixture) until(what string, is func() bool) {
 	h.t.Helper()
-	for late := time.Now().Add(testscale.Patience); !is(); runtime.Gosched() {
-		if time.Now().After(late) {
+	late, again := time.After(testscale.Patience), time.NewTicker(5*time.Millisecond)
+	defer again.Stop()
+	for !is() {
+		select {
+		case <-again.C:
+		case <-late:
 			h.t.Fatalf("not in time: %s; %+v", what, h.States())
 		}
 	}
@@ -267,7 +270,7 @@ func TestGiantMessageHarmsItsCallAlone(t *testing.T) {
 func TestHangHarmsItsCallAlone(t *testing.T) {
 	t.Parallel()
 	h := setup(t, func(h *fixture) string {
-		return `s: ` + h.server(mcptest.Good, `requestTimeoutMs: 300`) + `, o: ` + h.server(mcptest.Good, ``)
+		return `s: ` + h.server(mcptest.Good, `requestTimeoutMs: 1500`) + `, o: ` + h.server(mcptest.Good, ``)
 	})
 	h.unknown("s__hang", `{}`, "timeout")
 	if s := h.state("s"); s.State != mcp.StateReady {
@@ -309,7 +312,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			h := setup(t, func(h *fixture) string {
-				return `bad: ` + h.server(mode, `connectionTimeoutMs: 4000`) + `, good: ` + h.server(mcptest.Good, ``)
+				return `bad: ` + h.server(mode, `connectionTimeoutMs: 9000`) + `, good: ` + h.server(mcptest.Good, ``)
 			})
 			if names := h.offered(eden()); len(names) < 10 || slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "good__") }) {
 				t.Errorf("offered: %q", names)
@@ -435,4 +438,58 @@ func TestServerWithAnAddress(t *testing.T) {
 	if outcome, _ := h.outcome.Load("web"); outcome != mcp.Unmade {
 		t.Errorf("the outcome is %v", outcome)
 	}
+}
+
+// A server that is just being started ends at once when the program does, and one that was never ready leaves no process.
+func TestCloseDuringAStart(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Mute, `connectionTimeoutMs: 3600000`) })
+	waited := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer close(waited)
+		h.Await(ctx, func(string) bool { return true })
+	}()
+	h.until("it is being started", func() bool { return h.state("s").State == mcp.StateStarting })
+	stop()
+	<-waited
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		h.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(testscale.Patience):
+		t.Error("it waits for the server")
+	}
+}
+
+// Of secrets of which one begins with another nothing is shown, nor of one at the place where a text is cut, nor in JSON.
+func TestSecretsInResults(t *testing.T) {
+	t.Parallel()
+	const longer = secret + `-<"longer">`
+	h := setup(t, func(h *fixture) string {
+		return fmt.Sprintf(`s: {command: %q, args: ['-test.run=^$'], env: {%s: %q, A: %q, B: %q}}`, os.Args[0], mcptest.Env, mcptest.Good, secret, longer)
+	})
+	for name, text := range map[string]string{"longer": longer, "in JSON": `{"a":"` + secret + `-<\"longer\">"}`, "at the cut": strings.Repeat("x", 64<<10-5) + secret} {
+		args, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := h.call("s__echo", string(args))
+		if err != nil || strings.Contains(out.Text, "longer") || strings.Contains(out.Text, secret[:4]) {
+			t.Errorf("%s: %s, %v", name, out.Text[max(len(out.Text)-100, 0):], err)
+		}
+	}
+}
+
+// What is read of a list without measure is bounded, and the first tools are used.
+func TestVeryLongList(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Long, ``) })
+	if n := len(h.offered(eden())); n < 120 || n > 130 { // 128 with repetitions, and those for resources
+		t.Errorf("%d tools", n)
+	}
+	h.says("s__echo", `{"text": "here"}`, "here")
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,6 +39,11 @@ func NewSet(list []Tool) (*Set, []*RegistrationError) {
 		schema, err := compile(&t.Spec)
 		if err != nil {
 			faults = append(faults, err)
+			continue
+		}
+		if (expansion{}).count(schema) > maxExpanded {
+			faults = append(faults, &RegistrationError{Tool: t.Name, Field: "schema", Hint: "give it a smaller one",
+				Text: fmt.Sprintf("it has more than %d subschemas when its references are expanded", maxExpanded)})
 			continue
 		}
 		s.tools = slices.Insert(s.tools, at, &entry{Tool: t, schema: schema})

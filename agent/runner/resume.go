@@ -82,8 +82,11 @@ func (t *turn) resume(ctx context.Context) (step int, err error) {
 		case llm.Assistant:
 			last = i
 		case llm.ToolRole:
-			if call := callOf(t.steps[last].ToolCalls, m.ToolCallID); call != nil {
-				t.callID(call)
+			if at := callOf(t.steps[last].ToolCalls, m.ToolCallID); at >= 0 {
+				call := &t.steps[last].ToolCalls[at]
+				if t.wasMade(call, at, m.Text) {
+					t.callID(call)
+				}
 				t.repeated(call, m.Text, m.IsError)
 			}
 		}
@@ -92,29 +95,45 @@ func (t *turn) resume(ctx context.Context) (step int, err error) {
 		return 1, nil
 	}
 	calls, done := t.steps[last].ToolCalls, len(t.steps)-last-1
+	if done < len(calls) && calls[done].Unmade == lostSecret {
+		calls[done].Unmade = lostUnderWay
+	}
 	t.setText(t.steps[last].Text)
 	t.markStored()
 	return t.before.ModelCalls + 1, t.useRest(ctx, calls, min(done, len(calls)))
 }
 
-func callOf(calls []llm.ToolCall, id string) *llm.ToolCall {
-	for i := range calls {
-		if calls[i].ID == id {
-			return &calls[i]
-		}
+// callOf is the index of the call with an id; -1 is none.
+func callOf(calls []llm.ToolCall, id string) int {
+	return slices.IndexFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
+}
+
+// wasMade reports whether an earlier attempt made a call, which is at an index of its answer and has a result, so that it counted in callID.
+func (t *turn) wasMade(c *llm.ToolCall, at int, result string) bool {
+	is := func(why string) bool { return result == shorten(notRepeated(why), t.runner.limits.ToolBytes) }
+	switch {
+	case at >= t.runner.limits.AnswerCalls, c.Unmade == lostMalformed:
+		return false
+	case c.Unmade == lostSecret:
+		return !is(lostSecret) && !is(lostUnderWay)
 	}
-	return nil
+	return true
 }
 
 // Why a call cannot be made with its stored arguments.
 const (
 	lostSecret    = "secret"
 	lostMalformed = "malformed"
+	lostUnderWay  = "under way" // a secret, and the interrupted attempt may have made the call; it is not stored
 )
 
 func notRepeated(why string) string {
-	if why == lostMalformed {
+	switch why {
+	case lostMalformed:
 		return "Not called: the arguments were not a JSON object that fits the tool's schema. Ask for it again."
+	case lostUnderWay:
+		return "Not called again: openclawd was restarted, perhaps while the call was under way, and does not keep secrets of arguments. " +
+			"It may or may not have had its effect: find out before you ask for it again."
 	}
 	return "Not called: openclawd was restarted before it was, and does not keep secrets of arguments. Ask for it again."
 }

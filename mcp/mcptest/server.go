@@ -34,7 +34,8 @@ const (
 	Deaf  = "deaf"  // it does not even read, and ignores requests to end
 	Noise = "noise" // it writes without end
 	Quits = "quits" // it ends at once, with a reason on standard error
-	Loop  = "loop"  // its list of tools has no end
+	Loop  = "loop"  // its list of tools has no end, and repeats itself
+	Long  = "long"  // its list of tools has no end
 )
 
 // Main makes a process a server if its environment says so, and does not return then. It is called first in TestMain.
@@ -140,6 +141,9 @@ func Server(mode string) *sdk.Server {
 	s.AddResource(&sdk.Resource{URI: "file:///notes", Name: "notes"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "file:///notes", Text: "remember"}}}, nil
 	})
+	if mode == Long {
+		endless(s)
+	}
 	if mode == Loop {
 		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 			return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -152,6 +156,24 @@ func Server(mode string) *sdk.Server {
 	}
 	lies(s)
 	return s
+}
+
+// endless has every page of the list name 100 tools, the first of them a true one.
+func endless(s *sdk.Server) {
+	pages := 0
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method != "tools/list" {
+				return next(ctx, method, r)
+			}
+			pages++
+			list := &sdk.ListToolsResult{Tools: []*sdk.Tool{tool("echo", `{"type":"object"}`, nil)}, NextCursor: fmt.Sprint(pages)}
+			for n := range 99 {
+				list.Tools = append(list.Tools, tool(fmt.Sprintf("tool%d_%d", pages, n), `{"type":"object"}`, nil))
+			}
+			return list, nil
+		}
+	})
 }
 
 // lies adds tools that cannot be used: two with one name for models, and one with a schema that is none.

@@ -3,8 +3,8 @@
 // It guarantees
 //   - that the intent of a call is on disk before the call is made, and its outcome before its caller learns it;
 //   - that every intent has exactly one outcome in the end: an end, or unknown, which the next start writes for what a kill left open;
-//   - that a repetition of a call, by its key, returns the recorded outcome; only one that is unknown is made again, and only if the tool
-//     says that it may be.
+//   - that a repetition of a call, by its key, returns the recorded outcome; only one that was not made is made again, and one that is
+//     unknown if the tool says that it may be.
 //
 // The state of a call is its stream, so there are no tables.
 package effects
@@ -208,10 +208,10 @@ func (j *Journal) intend(ctx context.Context, call *tools.Call, t *tools.Tool) (
 	return a, err
 }
 
-// maxAttempts bounds how often a call whose outcome stays unknown is made.
+// maxAttempts bounds how often a call is made that stays unknown or is never made.
 const maxAttempts = 8
 
-// next finds the attempt to make: the first, or the one after those whose outcome is unknown.
+// next finds the attempt to make: the first, or the one after those that were not made or whose outcome is unknown.
 func next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
 	for n := 1; ; n++ {
 		a := &attempt{number: n, intent: intent{stream: streamOf(id, n)}}
@@ -223,6 +223,7 @@ func next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
 			return nil, &tool.Error{Code: tool.CodeUnderWay, Text: "the same call is under way", Hint: "wait for its end"}
 		case s == nil:
 			return a, nil
+		case s.code == tool.CodeUnavailable && n < maxAttempts: // it was not made
 		case s.unknown == "" || repeat == tools.RepeatNever || s.repeat == tools.RepeatNever || n == maxAttempts:
 			a.earlier = s
 			return a, nil

@@ -215,8 +215,8 @@ func TestOutcomes(t *testing.T) {
 			return tool.Output{Text: "no", IsError: true}, nil
 		}, "ended 1 no", ""},
 		"refused": {func(context.Context, *tools.Call) (tool.Output, error) {
-			return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: "gone"}
-		}, "ended 1 gone", tool.CodeUnavailable},
+			return tool.Output{}, &tool.Error{Code: tool.CodeNoFile, Text: "gone"}
+		}, "ended 1 gone", tool.CodeNoFile},
 		"unknown": {unknown, "outcome_unknown 1 timeout", tool.CodeOutcomeUnknown},
 		"failed":  {func(context.Context, *tools.Call) (tool.Output, error) { return tool.Output{}, errors.New("oh") }, "outcome_unknown 1 broken", tool.CodeOutcomeUnknown},
 		"panics":  {func(context.Context, *tools.Call) (tool.Output, error) { panic("oh") }, "outcome_unknown 1 broken", tool.CodeBroken},
@@ -239,6 +239,32 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("repeated: %v; made %d times", err, h.made.Load())
 			}
 		})
+	}
+}
+
+// A call that was not made is made when it is repeated, also by a tool that must not repeat what may have had its effect.
+func TestCallThatWasNotMadeIsMade(t *testing.T) {
+	t.Parallel()
+	unavailable := func(context.Context, *tools.Call) (tool.Output, error) {
+		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: "down"}
+	}
+	h := setup(t, tools.RepeatNever, unavailable)
+	if _, err := h.call(t.Context(), "k", `{}`); err == nil {
+		t.Error("it was made")
+	}
+	h.do = text("posted")
+	for range 2 {
+		if out, err := h.call(t.Context(), "k", `{}`); err != nil || out.Text != "posted" {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+	h.want("called 1", "ended 1 down", "called 2", "ended 2 posted")
+	h.do = unavailable
+	for range 10 {
+		_, _ = h.call(t.Context(), "l", `{}`)
+	}
+	if h.made.Load() != 2+8 {
+		t.Errorf("made %d times", h.made.Load())
 	}
 }
 

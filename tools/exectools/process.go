@@ -262,7 +262,7 @@ func (p *process) write(ctx context.Context, data string, eof bool) (tool.Output
 		_ = file.SetWriteDeadline(time.Now().Add(maxWritten)) // pipes have deadlines
 	}
 	if _, err := io.WriteString(p.in, data); err != nil {
-		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: "the command does not read its input, or not all of it", Hint: "poll it"}
+		return tool.Output{Text: "the command does not read its input, or not all of it. poll it", IsError: true}, nil // some may be written
 	}
 	if eof {
 		_ = p.in.Close()
