@@ -168,7 +168,7 @@ func telegramPlace(id string) string {
 		return ""
 	}
 	place := coordination.Telegram + ":" + id
-	if _, ok := coordination.ParseChatID(place); !ok {
+	if !coordination.IsPlaceID(place) {
 		return ""
 	}
 	return place

@@ -46,6 +46,16 @@ func TestTelegram(t *testing.T) {
 	}
 }
 
+// The id of a message is none of a place.
+func TestTelegramPlacesAreNoMessages(t *testing.T) {
+	t.Parallel()
+	c, findings := load(t, `{channels: {telegram: {collaboration: {defaultChannel: '-1001:7', escalation: {channelId: '-1001:topic:7'}}}}}`, nil)
+	own := c.Channel("telegram").Collaboration
+	if own.DefaultChannel != "" || own.Escalation.ChannelID != "telegram:-1001:topic:7" || len(findings) != 1 {
+		t.Errorf("the default channel is %q, that of escalations %q, with %v", own.DefaultChannel, own.Escalation.ChannelID, findings)
+	}
+}
+
 func TestTelegramGroups(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -45,6 +45,9 @@ type app struct {
 
 	toldAt atomic.Int64 // of events by HTTP: when Slack has told the last one, ms since 1970
 	stale  atomic.Bool  // likewise: Slack may have given up some; they are read before the next event
+	held   held         // likewise: those that need not be told again
+
+	lostAt atomic.Int64 // when the last socket has ended, ms since 1970; 0: there was none
 
 	mu     sync.Mutex
 	auth   authShape
@@ -54,14 +57,17 @@ type app struct {
 // incoming is what waits to be folded: an envelope, or a new connection, after which what was missed is read.
 type incoming struct {
 	connected bool
+	brief     bool // connected after a brief gap
 	envelope  envelope
 	ack       func() // called when everything that the envelope tells is stored
+	refuse    func() // called instead if it has to be told again; may be nil
 }
 
 // Limits of an app.
 const (
 	maxQueue   = 1024        // envelopes; beyond that the socket is not read
 	longEnough = time.Minute // duration of a connection after which its earlier failures are forgotten
+	briefGap   = 5 * time.Minute
 )
 
 // startApp starts connecting an app. It ends with the context, or with cancel.
@@ -139,7 +145,7 @@ func (a *app) check() error {
 		s.UserID, s.UserName, s.GuildID, s.Site = auth.UserID, auth.User, guildID(auth.TeamID), siteOf(auth.URL)
 	})
 	a.apps.met(a.own.ID, auth.UserID)
-	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes")))
+	a.lacks(missingScopes(answer.header.Get("X-OAuth-Scopes"), a.apps.reacts()))
 	return nil
 }
 
@@ -173,6 +179,7 @@ func (a *app) connect() error {
 	}
 	select {
 	case <-a.ended:
+		a.lostAt.Store(a.apps.o.Now().UnixMilli())
 		a.status.Update(func(s *health.Bot) { s.State = health.BotResuming })
 		a.log.Info("connection to Slack lost")
 	case <-a.ctx.Done():
@@ -189,7 +196,8 @@ func (a *app) opened() {
 		s.Connections++
 	})
 	a.log.Info("connected to Slack", "bot", a.current().UserID)
-	a.enqueue(incoming{connected: true})
+	lost := a.lostAt.Load()
+	a.enqueue(incoming{connected: true, brief: lost != 0 && a.apps.o.Now().Sub(time.UnixMilli(lost)) < briefGap})
 }
 
 // told takes an envelope from the socket. Interactions are acknowledged at once: Slack accepts no answer after three

@@ -233,6 +233,13 @@ func (b *Apps) app(account string) *app {
 	return b.apps[who.AccountID]
 }
 
+// reacts reports whether messages are acknowledged with reactions.
+func (b *Apps) reacts() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.config.Messages.Ack != ""
+}
+
 // settings are those of Slack in force.
 func (b *Apps) settings() *config.Channel {
 	b.mu.Lock()

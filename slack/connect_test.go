@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -350,5 +351,29 @@ func TestFirstRepliesToOlderMessagesAreNotMissed(t *testing.T) {
 	want := []string{"created before", "created first reply (missed)", "created between (missed)", "created second reply (missed)", "created at last (missed)"}
 	if diff := cmp.Diff(want, m.told("ruda")); diff != "" {
 		t.Errorf("ruda was told (-want +got):\n%s", diff)
+	}
+}
+
+// After a brief gap an app does not read the messages of the last week again.
+func TestBriefGapsAreReadWithOneRequest(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	m.accounts = m.accounts[:1]
+	for i := range 450 {
+		m.post(m.channel.ID, fmt.Sprint("old ", i))
+	}
+	m.start()
+	m.post(m.channel.ID, "before")
+	m.untilTold("ruda", "created before")
+	reads := func() int { return len(m.RequestsTo(slacktest.Match{Method: listing, Channel: m.channel.ID})) }
+	before := reads()
+	gate := make(chan struct{})
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: "apps.connections.open"}, Effect: slacktest.Hold(gate)})
+	m.ruda.Drop()
+	m.post(m.channel.ID, "missed")
+	close(gate)
+	m.untilTold("ruda", "created missed (missed)")
+	if n := reads() - before; n != 1 {
+		t.Errorf("the channel was read with %d requests, want one", n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Examine asks Slack what the app of an account lacks: its tokens and its scopes. It opens no socket. Which events an app
 // subscribes to is not told to its tokens.
-func Examine(ctx context.Context, a config.Account, o channel.Options) []channel.Fault {
+func Examine(ctx context.Context, c *config.Config, a config.Account, o channel.Options) []channel.Fault {
 	o = o.WithDefaults()
 	ask := func(token, method string) (answer, *channel.Error) {
 		limited, cancel := context.WithTimeout(ctx, o.TimeLimit)
@@ -28,7 +28,7 @@ func Examine(ctx context.Context, a config.Account, o channel.Options) []channel
 	}
 	if refused != nil {
 		faults = append(faults, faultOf(a.ID, "token", refused))
-	} else if what := missingScopes(got.header.Get("X-OAuth-Scopes")); what != "" {
+	} else if what := missingScopes(got.header.Get("X-OAuth-Scopes"), c.Messages.Ack != ""); what != "" {
 		faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: "the app lacks scopes: " + what, Hint: scopeHint(what)})
 	}
 	if a.Webhook.Path == "" {

@@ -22,16 +22,26 @@ func (a *app) fold() {
 		select {
 		case in := <-a.queue:
 			if a.stale.Swap(false) || in.connected {
-				a.arrive()
+				a.arrive(in.brief)
 			}
-			if !in.connected && a.event(in.envelope) && a.ctx.Err() == nil {
-				in.ack()
+			if !in.connected {
+				a.handle(in)
 			}
 		case <-a.again:
 			a.catchUp(nil)
 		case <-a.ctx.Done():
 			return
 		}
+	}
+}
+
+// handle handles an event, and tells Slack so unless it has to tell the event again.
+func (a *app) handle(in incoming) {
+	switch {
+	case a.event(in.envelope) && a.ctx.Err() == nil:
+		in.ack()
+	case in.refuse != nil:
+		in.refuse()
 	}
 }
 

@@ -74,6 +74,7 @@ func (m *memory) halve() {
 type missed struct {
 	place   place
 	after   int64            // microseconds: the last message that was received
+	brief   bool             // it was received not long before
 	threads map[string]int64 // likewise, of the conversation's threads, by the timestamp of the first message
 }
 

@@ -22,7 +22,7 @@ const (
 	maxMissedChannels = 100 // conversations, most recently used first
 	maxMissedThreads  = 50  // likewise
 	maxMissedPages    = 5   // messages per conversation or thread
-	maxOlderPages     = 3   // messages from before, which may have new replies
+	maxOlderPages     = 3   // messages from before, which may have new replies; after a brief gap, one
 	threadMemory      = 7 * 24 * time.Hour
 	missedPage        = 200 // messages per request; Slack recommends no more
 	maxListed         = 10  // pages of conversations
@@ -33,10 +33,14 @@ const (
 	mostBehind           = time.Minute // delay until then
 )
 
-// arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile.
-func (a *app) arrive() {
+// arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile. After a brief gap it
+// looks for new replies to older messages only where that needs no further request.
+func (a *app) arrive(brief bool) {
 	member := a.list()
 	gaps, beyond := a.memory.gaps(member, a.apps.directory.isDirect)
+	for i := range gaps {
+		gaps[i].brief = brief && !a.isPostponed(gaps[i].place.chat)
+	}
 	if beyond > 0 {
 		a.unread("too many conversations with missed messages; skipping the rest", "conversations", beyond)
 	}
@@ -173,9 +177,13 @@ func unsettled(account, place string) *channel.Error {
 // the mark says when it was last replied to, so those of the last days are looked at too.
 func (a *app) gather(c missed) (all []messageShape, refused *channel.Error) {
 	if c.place.thread != "" {
-		return a.since(c.place, c.after, c.after)
+		return a.since(c.place, c.after, c.after, maxOlderPages)
 	}
-	roots, refused := a.since(c.place, max(c.after-threadMemory.Microseconds(), 0), c.after)
+	older := maxOlderPages
+	if c.brief {
+		older = 1
+	}
+	roots, refused := a.since(c.place, max(c.after-threadMemory.Microseconds(), 0), c.after, older)
 	if refused != nil {
 		return nil, refused
 	}
@@ -195,7 +203,7 @@ func (a *app) gather(c missed) (all []messageShape, refused *channel.Error) {
 		}
 	}
 	for _, root := range slices.Sorted(maps.Keys(threads)) {
-		replies, refused := a.since(place{chat: c.place.chat, thread: root}, threads[root], threads[root])
+		replies, refused := a.since(place{chat: c.place.chat, thread: root}, threads[root], threads[root], maxOlderPages)
 		switch {
 		case refused == nil:
 			all = append(all, replies...)
@@ -212,15 +220,16 @@ func sortByTime(all []messageShape) {
 }
 
 // since are the messages of a conversation after a time, or the replies in a thread, oldest first. Slack has the newest
-// ones of a conversation on its first page. If there are too many, those after mark are counted as unread.
-func (a *app) since(in place, oldest, mark int64) (all []messageShape, refused *channel.Error) {
+// ones of a conversation on its first page. If there are too many, those after mark are counted as unread; of those that end
+// before it, at most so many pages are read.
+func (a *app) since(in place, oldest, mark int64, mostOlder int) (all []messageShape, refused *channel.Error) {
 	method, args := reading(in)
 	args.Set("oldest", stampOf(oldest))
 	args.Set("limit", strconv.Itoa(missedPage))
 	args.Set("include_all_metadata", "true")
 	older := 0 // pages that end before the mark
 	for pages := 0; ; pages++ {
-		if older == maxOlderPages {
+		if older == mostOlder {
 			break
 		}
 		if older == 0 && pages == maxMissedPages {

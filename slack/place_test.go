@@ -111,6 +111,30 @@ func TestRequestsForUsersAreBounded(t *testing.T) {
 	}
 }
 
+// A reaction says whose it is, whatever the message before it mentions.
+func TestReactionsOfBotsAreThoseOfBots(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	foreign := m.AddApp("foreign", slacktest.AppOptions{})
+	m.channel = m.AddChannel("shared", m.bora.ID, m.ruda.UserID, foreign.UserID)
+	m.start()
+	posted, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: place(m.channel.ID), Content: "done"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for i := range 12 {
+		text += fmt.Sprintf("<@U0NONE%02d> ", i)
+	}
+	m.post(m.channel.ID, text+"one")
+	m.untilTold("ruda", "created "+text+"one")
+	_, ts, _ := strings.Cut(posted.ID[len("slack:"):], ":")
+	m.request(foreign, "reactions.add", map[string]string{"channel": m.channel.ID, "timestamp": ts, "name": "eyes"})
+	if in := m.untilTold("ruda", string(channel.Reacted)+" "); !in.Message.Author.Bot {
+		t.Errorf("the author is %+v, want a bot", in.Message.Author)
+	}
+}
+
 func TestTokensOfAnotherKindAreExplained(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(_ *slacktest.Options, o *channel.Options) { o.Most = time.Hour })

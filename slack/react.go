@@ -32,7 +32,7 @@ func (b *Apps) React(ctx context.Context, account, id, message, emoji string, on
 	if !on {
 		method, same = "reactions.remove", "no_reaction"
 	}
-	_, refused := own.queued(ctx, deed, id, in, method, url.Values{"channel": {strings.ToUpper(in.chat)}, "timestamp": {ts}, "name": {name}})
+	_, refused := own.queued(ctx, deed, id, reactionLane(in), method, url.Values{"channel": {strings.ToUpper(in.chat)}, "timestamp": {ts}, "name": {name}})
 	if e, is := refused.(*channel.Error); is && e.Said == same { //nolint:errorlint // queued wraps none
 		return nil
 	}
@@ -57,6 +57,7 @@ func (a *app) reacted(r *reactionShape, removed bool) bool {
 		return true
 	}
 	in := place{chat: r.Item.Channel}
+	a.asks = 1
 	f := channel.Message{ID: in.messageID(r.Item.TS), Author: channel.Author{User: a.user(r.User)}}
 	return a.locate(&f, in, "") && a.deliver(channel.Inbound{Kind: channel.Reacted, Message: f, Reaction: channel.Reaction{Emoji: r.Reaction, Removed: removed}})
 }

@@ -56,10 +56,10 @@ func (a *app) isSilent() bool {
 	return a.apps.o.Now().Sub(time.UnixMilli(a.toldAt.Load())) >= a.quiet()
 }
 
-// hears records that Slack has told something.
-func (a *app) hears(h http.Header) {
+// hears records that Slack has told something. That it repeats an event which waits here means nothing.
+func (a *app) hears(h http.Header, event string) {
 	attempt, err := strconv.Atoi(h.Get("X-Slack-Retry-Num"))
-	if a.isSilent() || err == nil && attempt >= lateRetry {
+	if a.isSilent() || err == nil && attempt >= lateRetry && !a.held.has(event) {
 		a.stale.Store(true)
 	}
 	a.toldAt.Store(a.apps.o.Now().UnixMilli())
@@ -127,6 +127,7 @@ func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
 	var outer struct {
 		Type      string `json:"type"`
 		Challenge string `json:"challenge"`
+		EventID   string `json:"event_id"`
 	}
 	if json.Unmarshal(body, &outer) != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)
@@ -137,21 +138,23 @@ func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, outer.Challenge) // Slack asks again
 	case "event_callback":
-		a.hears(r.Header)
-		a.receiveEvent(w, r, body)
+		a.hears(r.Header, outer.EventID)
+		a.receiveEvent(w, r, outer.EventID, body)
 	case "app_rate_limited": // Slack has told no events for a while
 		a.stale.Store(true)
 	}
 }
 
-func (a *app) receiveEvent(w http.ResponseWriter, r *http.Request, body []byte) {
+func (a *app) receiveEvent(w http.ResponseWriter, r *http.Request, id string, body []byte) {
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
 	stored := make(chan struct{})
+	a.held.add(id)
 	select {
-	case a.queue <- incoming{envelope: envelope{Type: typeEvents, Payload: body}, ack: func() { close(stored) }}:
+	case a.queue <- incoming{envelope: envelope{Type: typeEvents, Payload: body}, ack: func() { close(stored) }, refuse: func() { a.held.drop(id) }}:
 	case <-a.ctx.Done():
 	case <-ctx.Done():
+		a.held.drop(id)
 	}
 	select {
 	case <-stored:

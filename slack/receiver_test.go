@@ -27,6 +27,12 @@ func (m *team) listen() string {
 // send makes a signed request, and returns the status of its answer.
 func (m *team) send(to, secret string, at time.Time, body string) int {
 	m.t.Helper()
+	return m.repeat(to, secret, at, body, 0)
+}
+
+// repeat is send for a later attempt.
+func (m *team) repeat(to, secret string, at time.Time, body string, attempt int) int {
+	m.t.Helper()
 	r, err := http.NewRequestWithContext(m.ctx, http.MethodPost, to, strings.NewReader(body))
 	if err != nil {
 		m.t.Fatal(err)
@@ -35,6 +41,9 @@ func (m *team) send(to, secret string, at time.Time, body string) int {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Slack-Request-Timestamp", stamp)
 	r.Header.Set("X-Slack-Signature", slacktest.Signature(secret, stamp, []byte(body)))
+	if attempt > 0 {
+		r.Header.Set("X-Slack-Retry-Num", strconv.Itoa(attempt))
+	}
 	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
 	if err != nil {
 		m.t.Fatal(err)
@@ -103,5 +112,33 @@ func TestTheFirstEventAfterASilenceWaits(t *testing.T) {
 	m.until("ruda to be told", func() bool { return len(m.told("ruda")) >= 3 })
 	if all := m.told("ruda"); all[1] != "created missed (missed)" || !strings.HasPrefix(all[2], "created after") {
 		t.Errorf("ruda was told %q, want what was missed first", all)
+	}
+}
+
+// A late repetition says that others may have been given up, unless it is one of an event that has come before: it may have waited
+// while the app read what was missed, which is no reason to read that again.
+func TestOnlyUnknownRepetitionsAreAReasonToRead(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	address := m.byHTTP().URL + "/slack/events"
+	m.accounts = m.accounts[:1]
+	m.start()
+	lists := func() int { return len(m.RequestsTo(slacktest.Match{Method: "conversations.list"})) }
+	m.until("the app to arrive", func() bool { return lists() == 1 })
+	event := func(id string, attempt int) {
+		t.Helper()
+		body := `{"type":"event_callback","event_id":"` + id + `","event":{"type":"member_left_channel","user":"U0","channel":"C0"}}`
+		if status := m.repeat(address, m.ruda.SigningSecret, time.Now(), body, attempt); status != http.StatusOK {
+			t.Errorf("the answer is %d", status)
+		}
+	}
+	event("Ev1", 0)
+	event("Ev1", 2)
+	if n := lists(); n != 1 {
+		t.Errorf("what was missed was read %d times, want once", n)
+	}
+	event("Ev2", 2)
+	if n := lists(); n != 2 {
+		t.Errorf("what was missed was read %d times, want twice", n)
 	}
 }

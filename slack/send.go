@@ -69,13 +69,13 @@ func (b *Apps) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 // post posts a message after earlier ones for the same place. Until it returns, events about the app's own messages
 // there wait: see nonceOf.
 func (a *app) post(ctx context.Context, deed, id string, in place, args url.Values, nonce string) (m postedShape, err error) {
-	leave, err := a.turn(ctx, deed, id, in)
+	leave, err := a.turn(ctx, deed, id, lane(in))
 	if err != nil {
 		return m, err
 	}
 	defer leave()
 	defer a.posts.begin(in.chat)()
-	got, err := a.inTurn(ctx, deed, id, in, "chat.postMessage", args)
+	got, err := a.inTurn(ctx, deed, id, lane(in), "chat.postMessage", args)
 	if err != nil {
 		return m, err
 	}
@@ -236,7 +236,7 @@ func (b *Apps) Edit(ctx context.Context, account, id, message, text string) erro
 	}
 	args.Del("thread_ts")
 	args.Set("ts", ts)
-	_, err = own.queued(ctx, deed, id, in, "chat.update", args)
+	_, err = own.queued(ctx, deed, id, lane(in), "chat.update", args)
 	return err
 }
 
@@ -283,22 +283,26 @@ func (b *Apps) thread(own *app, in place, name string) channel.Thread {
 	return channel.Thread{ID: p.ID, Name: name, ChannelID: p.ParentID, GuildID: p.GuildID, OwnerID: own.current().UserID}
 }
 
-// queued makes a request in the lane of its conversation.
-func (a *app) queued(ctx context.Context, deed, id string, in place, method string, args url.Values) (answer, error) {
-	leave, err := a.turn(ctx, deed, id, in)
+// queued makes a request in a lane.
+func (a *app) queued(ctx context.Context, deed, id, lane, method string, args url.Values) (answer, error) {
+	leave, err := a.turn(ctx, deed, id, lane)
 	if err != nil {
 		return answer{}, err
 	}
 	defer leave()
-	return a.inTurn(ctx, deed, id, in, method, args)
+	return a.inTurn(ctx, deed, id, lane, method, args)
 }
 
+// lane is the lane of a conversation's posts and edits. Reactions have one of their own, so that Slack's limit of these holds up no
+// answer.
 func lane(in place) string { return "messages " + in.chat }
 
-// turn waits in the lane of a conversation.
-func (a *app) turn(ctx context.Context, deed, id string, in place) (leave func(), err error) {
+func reactionLane(in place) string { return "reactions " + in.chat }
+
+// turn waits in a lane.
+func (a *app) turn(ctx context.Context, deed, id, lane string) (leave func(), err error) {
 	rate := a.apps.settings().Collaboration.RateLimit.MessagesPerSecond
-	leave, err = a.apps.lanes.Enter(ctx, lane(in), a.own.ID, channel.Pace{Most: rate, Within: time.Second})
+	leave, err = a.apps.lanes.Enter(ctx, lane, a.own.ID, channel.Pace{Most: rate, Within: time.Second})
 	if err != nil {
 		return nil, channel.Queued(coordination.Slack, deed, a.own.ID, id, err)
 	}
@@ -306,11 +310,11 @@ func (a *app) turn(ctx context.Context, deed, id string, in place) (leave func()
 }
 
 // inTurn makes a request of the one that has its turn.
-func (a *app) inTurn(ctx context.Context, deed, id string, in place, method string, args url.Values) (answer, error) {
+func (a *app) inTurn(ctx context.Context, deed, id, lane, method string, args url.Values) (answer, error) {
 	got, refused := a.ask(ctx, deed, id, method, args)
 	if refused == nil {
 		return got, nil
 	}
-	a.apps.lanes.Hold(lane(in), a.own.ID, refused.Failure.RetryAfter)
+	a.apps.lanes.Hold(lane, a.own.ID, refused.Failure.RetryAfter)
 	return got, refused
 }

@@ -146,6 +146,20 @@ func TestRateLimitsAreWaitedFor(t *testing.T) {
 	}
 }
 
+// Slack's limit of reactions holds up no post.
+func TestRefusedReactionsHoldUpNoPost(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start().fast()
+	said := m.post(m.channel.ID, "hi")
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: "reactions.add"}, Effect: slacktest.TooManyRequests(time.Hour)})
+	if err := m.React(m.ctx, "ruda", m.place, m.place+":"+said.TS, "eyes", true); err == nil {
+		t.Error("the reaction was not refused")
+	}
+	if _, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: m.place, Content: "an answer"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPostsInAPlaceKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start().fast()

@@ -53,8 +53,11 @@ func troubleOf(account string, err error) trouble {
 var neededScopes = []string{"chat:write", "app_mentions:read", "channels:history", "channels:read", "groups:history", "groups:read", "im:history",
 	"im:read", "mpim:history", "mpim:read", "users:read"}
 
-// missingScopes are those of neededScopes that a token lacks, as Slack lists its scopes; "" if none, or if it says nothing.
-func missingScopes(granted string) string {
+// reactionScopes are needed for acknowledgements, and to hear of people's reactions.
+var reactionScopes = []string{"reactions:read", "reactions:write"}
+
+// missingScopes are the needed scopes that a token lacks, as Slack lists its scopes; "" if none, or if it says nothing.
+func missingScopes(granted string, reacts bool) string {
 	if granted == "" {
 		return ""
 	}
@@ -62,8 +65,12 @@ func missingScopes(granted string) string {
 	for _, scope := range strings.Split(granted, ",") {
 		has = append(has, strings.TrimSpace(scope))
 	}
+	needed := neededScopes
+	if reacts {
+		needed = slices.Concat(neededScopes, reactionScopes)
+	}
 	var lacking []string
-	for _, scope := range neededScopes {
+	for _, scope := range needed {
 		if !slices.Contains(has, scope) {
 			lacking = append(lacking, scope)
 		}

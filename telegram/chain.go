@@ -21,6 +21,7 @@ type chainKey struct {
 type chains struct {
 	forum map[int64]bool   // whether groups have topics
 	first map[chainKey]int // the first message of a message's chain
+	roots map[chainKey]int // likewise, of first messages only: no other message evicts these
 }
 
 // remember takes the threads that the log knows: a program that was started again knows them, too.
@@ -29,7 +30,7 @@ func (d *directory) remember(marks []channel.Mark) {
 	defer d.mu.Unlock()
 	for _, m := range marks {
 		if at, err := parsePlace(m.ChannelID); err == nil && at.topic != 0 {
-			put(d.chains.first, chainKey{at.chat, at.topic}, at.topic)
+			put(d.chains.roots, chainKey{at.chat, at.topic}, at.topic)
 		}
 	}
 }
@@ -44,12 +45,12 @@ func (d *directory) topicOf(m *messageShape) int {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	first := d.chains.first[chainKey{m.Chat.ID, m.ID}]
+	first := d.chains.of(chainKey{m.Chat.ID, m.ID})
 	if first == 0 && m.Thread != 0 {
-		first = d.chains.first[chainKey{m.Chat.ID, m.Thread}]
+		first = d.chains.of(chainKey{m.Chat.ID, m.Thread})
 	}
 	if first == 0 && m.ReplyTo != nil {
-		first = d.chains.first[chainKey{m.Chat.ID, m.ReplyTo.ID}]
+		first = d.chains.of(chainKey{m.Chat.ID, m.ReplyTo.ID})
 	}
 	if first != 0 {
 		put(d.chains.first, chainKey{m.Chat.ID, m.ID}, first)
@@ -57,18 +58,30 @@ func (d *directory) topicOf(m *messageShape) int {
 	return first
 }
 
+// of is the first message of a message's chain, 0 for none.
+func (c *chains) of(m chainKey) int {
+	if root := c.roots[m]; root != 0 {
+		return root
+	}
+	return c.first[m]
+}
+
 // isChain reports whether a thread is a chain of replies that is known.
 func (d *directory) isChain(at place) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.chains.first[chainKey{at.chat, at.topic}] == at.topic
+	return d.chains.roots[chainKey{at.chat, at.topic}] != 0
 }
 
 // join puts a message into a chain.
 func (d *directory) join(m *messageShape, first int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	put(d.chains.first, chainKey{m.Chat.ID, m.ID}, first)
+	all := d.chains.first
+	if m.ID == first {
+		all = d.chains.roots
+	}
+	put(all, chainKey{m.Chat.ID, m.ID}, first)
 }
 
 // addThread records a topic or a chain.
@@ -91,11 +104,11 @@ func (b *Bots) hasTopics(ctx context.Context, deed string, own *bot, chat int64)
 	}
 	a, refused := own.ask(ctx, deed, placeID(place{chat: chat}), chatForm{chat})
 	if refused != nil {
-		return false, refused
+		return false, unsent(refused)
 	}
-	c, err := result[chatShape](deed, own.account, a)
-	if err != nil {
-		return false, err
+	c, failure := parsed[chatShape](deed, own.account, a)
+	if failure != nil {
+		return false, unsent(failure)
 	}
 	b.directory.mu.Lock()
 	defer b.directory.mu.Unlock()

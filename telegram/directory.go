@@ -45,7 +45,7 @@ type idKey struct {
 func newDirectory() *directory {
 	return &directory{users: map[string]channel.User{}, usernames: map[string]string{}, handles: map[string]string{}, places: map[string]collaborate.Place{},
 		moved: map[int64]int64{}, seats: map[seatKey]memberShape{}, ids: map[numberKey]string{}, numbers: map[idKey]int{},
-		asked: map[seatKey]time.Time{}, chains: chains{forum: map[int64]bool{}, first: map[chainKey]int{}}}
+		asked: map[seatKey]time.Time{}, chains: chains{forum: map[int64]bool{}, first: map[chainKey]int{}, roots: map[chainKey]int{}}}
 }
 
 // addMessage records the people and places of a message.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
@@ -51,6 +52,9 @@ func (b *bot) faultOf(refused *channel.Error) channel.Fault {
 	return f
 }
 
+// recentError is how long a failed delivery is a fault: Telegram names the last one for good.
+const recentError = time.Hour
+
 // webhookFaults compares the address that receives the bot's updates with the configured one.
 func (b *bot) webhookFaults() []channel.Fault {
 	const deed = "request the webhook"
@@ -67,7 +71,7 @@ func (b *bot) webhookFaults() []channel.Fault {
 		faults = append(faults, channel.Fault{Code: channel.FaultWebhook, Text: "Telegram sends the bot's updates to " + hostOf(hook.URL),
 			Hint: "stop the program there, or create another bot with @BotFather; openclawd serve takes the updates over when it connects"})
 	}
-	if hook.LastError != "" && b.own.Webhook.URL != "" {
+	if hook.LastError != "" && b.own.Webhook.URL != "" && b.bots.o.Now().Sub(time.Unix(hook.FailedAt, 0)) < recentError {
 		faults = append(faults, channel.Fault{Code: channel.FaultWebhook, Text: "Telegram could not deliver to the webhook: " + coordination.Head(hook.LastError, maxSaid),
 			Hint: "check that webhookUrl leads to webhookHost and webhookPort from the internet, with a certificate that Telegram accepts"})
 	}

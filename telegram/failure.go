@@ -133,10 +133,30 @@ func hintOf(c collaborate.Class, account, said string) string {
 	return ""
 }
 
+// unsent is the failure of a request that only reads, before the one that posts: what says nothing of the place itself means that
+// nothing was posted.
+func unsent(e *channel.Error) *channel.Error {
+	switch e.Class {
+	case collaborate.ClassUnavailable, collaborate.ClassTimeout, collaborate.ClassLost:
+		e.Failure = collaborate.Failure{Unsent: true}
+		e.Class = collaborate.Classify(e.Failure)
+	}
+	return e
+}
+
 // result parses the result of a successful request.
 func result[T any](deed, account string, a answer) (v T, err error) {
+	v, failure := parsed[T](deed, account, a)
+	if failure != nil {
+		return v, failure
+	}
+	return v, nil
+}
+
+func parsed[T any](deed, account string, a answer) (v T, failure *channel.Error) {
 	var said envelope
-	if err = json.Unmarshal(a.body, &said); err == nil {
+	err := json.Unmarshal(a.body, &said)
+	if err == nil {
 		err = json.Unmarshal(said.Result, &v)
 	}
 	if err != nil {

@@ -124,6 +124,7 @@ func (m *messageShape) said() (string, []entityShape) {
 type webhookShape struct {
 	URL       string `json:"url"`
 	LastError string `json:"last_error_message"`
+	FailedAt  int64  `json:"last_error_date"` // seconds since 1970
 }
 
 type pressShape struct {

@@ -123,6 +123,22 @@ func TestFailuresSayWhetherItMayHaveBeenDone(t *testing.T) {
 	refused(t, err, collaborate.ClassUnsent, "has a token")
 }
 
+// Whether a group has topics is requested before a post: if that fails, nothing was posted.
+func TestAFailedLookAtAGroupPostsNothing(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	group := m.AddGroup("plain", telegramtest.GroupOptions{}, m.bora, m.ruda.User)
+	m.start()
+	m.halt()
+	m.build() // it has not heard of the group
+	m.start()
+	for _, effect := range []telegramtest.Effect{telegramtest.Unavailable(http.StatusBadGateway), telegramtest.LoseAnswer()} {
+		m.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: "getChat"}, Effect: effect})
+		_, err := m.Send(m.ctx, channel.Post{AccountID: "ruda", ChannelID: placeID(group) + ":topic:5", Content: "x"})
+		refused(t, err, collaborate.ClassUnsent, "")
+	}
+}
+
 func TestInvalidPostsAreRefusedHere(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t).start()

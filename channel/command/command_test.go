@@ -174,6 +174,23 @@ func TestApprovalsOfOtherChannelsNeedAList(t *testing.T) {
 	}
 }
 
+// Those who may write in a group of another channel than Discord decide nothing there; those of allowFrom do.
+func TestPeopleOfGroupsDecideNothingElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newFixture(t, setup{})
+	conf, _ := config.Load(filepath.Join(t.TempDir(), "none.json"), func(string) string { return "" })
+	conf.Telegram.AllowFrom, conf.Telegram.Guilds = []string{"8"}, []config.Guild{{ID: "telegram:-1001", Users: []string{"7"}}}
+	handler := command.New(command.Options{Bots: renamed{h.bots}, Sessions: h.sessions, Approvals: h.approvals, Config: func() *config.Config { return conf },
+		Now: time.Now, Logger: slog.New(slog.NewTextHandler(h.log, nil)), Patience: time.Second})
+	for n, user := range []string{"7", "8"} {
+		handler.Handle(t.Context(), channel.Interaction{ID: user, Kind: channel.KindButton, AccountID: "ruda", AgentID: "ruda", ChannelID: "telegram:-1001", GuildID: "telegram:-1001",
+			User: channel.User{ID: user, Name: "someone"}, Name: "approve:task-1"})
+		if calls := h.approvals.calls(); len(calls) != n {
+			t.Errorf("%s: %q, want decisions of those of allowFrom only", user, calls)
+		}
+	}
+}
+
 func TestInternalFailuresAreLoggedOnly(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, setup{sessions: &sessions{fail: errors.New("the disk is full of geheim")}})

@@ -31,6 +31,9 @@ var (
 	notYours = localized{
 		"이 건을 결정할 권한이 없습니다. openclawd 운영자에게 channels.%[1]s.allowFrom 또는 이 서버의 users에 추가해 달라고 하세요.",
 		"You may not decide this. Ask the operator of openclawd to list you in channels.%[1]s.allowFrom, or in users of this server."}
+	notListed = localized{
+		"이 건을 결정할 권한이 없습니다. openclawd 운영자에게 channels.%[1]s.allowFrom에 추가해 달라고 하세요.",
+		"You may not decide this. Ask the operator of openclawd to list you in channels.%[1]s.allowFrom."}
 	notYourSession = localized{
 		"이 세션은 혼자 쓰는 세션이 아닙니다. openclawd 운영자에게 channels.%[1]s.allowFrom에 추가하거나 session.dmScope를 설정해 달라고 하세요.",
 		"This session is not yours alone. Ask the operator of openclawd to list you in channels.%[1]s.allowFrom, or to set session.dmScope."}
@@ -91,10 +94,10 @@ func (d *Handler) mayReset(c *config.Config, i *channel.Interaction, key coordin
 	return d.says(c, notYourSession)
 }
 
-// mayDecide returns why a person may not decide approvals; "" if allowed. Allowed are users in the guild's settings or
-// the channel's allowFrom, and the recipient of escalations. If none of these is configured, in Discord everyone who may
-// address agents there; elsewhere no one, since what a button sends can be made up. Paired people may write to agents, but
-// decide nothing.
+// mayDecide returns why a person may not decide approvals; "" if allowed. Allowed are those in the channel's allowFrom, and
+// the recipient of escalations; in Discord also users and roles in the guild's settings, and if none of these is configured,
+// everyone who may address agents there. Elsewhere what a button sends can be made up, and the settings of groups say only
+// who may write there. Paired people may write to agents, but decide nothing.
 func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	if i.User.Bot {
 		return notPeople(c)
@@ -103,11 +106,14 @@ func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	own := c.Channel(d.o.Bots.Name())
 	listed := append(slices.Clone(p.AllowFrom), own.Collaboration.Escalation.MentionUserID, own.Retry.EscalationUserID)
 	listed = slices.DeleteFunc(listed, func(id string) bool { return id == "" || id == anybody }) // the right to write to agents does not imply this one
-	named := i.GuildID != "" && len(p.Users)+len(p.Roles) > 0
+	discord := d.o.Bots.Name() == coordination.Discord
+	named := discord && i.GuildID != "" && len(p.Users)+len(p.Roles) > 0
 	switch {
 	case slices.Contains(listed, i.User.ID), named && p.Bars(&m) == "":
 		return ""
-	case len(listed) == 0 && !named && d.o.Bots.Name() == coordination.Discord:
+	case !discord:
+		return d.says(c, notListed)
+	case len(listed) == 0 && !named:
 		return d.speaks(c, &p, i)
 	}
 	return d.says(c, notYours)

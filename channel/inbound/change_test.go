@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/route"
 )
 
 // edits has all bots tell of an edit.
@@ -71,6 +72,21 @@ func TestEditsAndDeletionsAreRecorded(t *testing.T) {
 	l.want(id, "eden=mentioned observer:other_mentioned")
 	if got := l.runsOf(id); got != "eden" {
 		t.Errorf("%q run, want eden", got)
+	}
+}
+
+// Bots and people may edit a message without end: what is recorded has one.
+func TestEditsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := setup(t, setting{})
+	in := l.message("bora", general, "@eden 봐줘")
+	id := l.hears(in)
+	for range route.MaxEdits + 3 {
+		l.after(time.Second).edits(in, "다시")
+	}
+	l.deletes(in)
+	if got := l.changes(id); len(got) != route.MaxEdits+1 || got[route.MaxEdits] != "deleted" {
+		t.Errorf("%d changes are recorded, want %d edits and the deletion", len(got), route.MaxEdits)
 	}
 }
 

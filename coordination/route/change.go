@@ -10,13 +10,17 @@ import (
 type Change struct {
 	EditedAt  int64 // ms since 1970; 0: never
 	DeletedAt int64 // likewise
+	Edits     int   // how many are noted
 }
 
+// MaxEdits is how many edits of a message are noted.
+const MaxEdits = 50
+
 // Edited returns the event of an edit by a message's author, nil if nothing is noted: agents do not know the message, an agent wrote it,
-// it is gone, or this edit or a later one is known. An edit changes no decision and runs no agent, even if it mentions one for the first
+// it is gone, this edit or a later one is known, or MaxEdits are. An edit changes no decision and runs no agent, even if it mentions one for the first
 // time: a message is decided once. m has the new text, with names for ids.
 func Edited(m *Message, earlier *Decision, known Change, at int64) *Event {
-	if !isNoted(earlier) || known.DeletedAt != 0 || at <= known.EditedAt {
+	if !isNoted(earlier) || known.DeletedAt != 0 || at <= known.EditedAt || known.Edits >= MaxEdits {
 		return nil
 	}
 	data := changeOf(m)

@@ -61,8 +61,9 @@ func (p *projector) changed(tx eventstore.Tx, e *projections.Event) error {
 }
 
 const (
-	selectChange = `SELECT c.edited_at, c.deleted_at, coalesce(e.data ->> '$.text', e.data ->> '$.summary', '') FROM discord_changes c
- LEFT JOIN events e ON e.seq = c.seq WHERE c.message_id = ?`
+	selectChange = `SELECT c.edited_at, c.deleted_at, coalesce(e.data ->> '$.text', e.data ->> '$.summary', ''),
+ (SELECT count(*) FROM streams s JOIN events n ON n.stream_id = s.id WHERE s.name = ? AND n.type = '` + coordination.TypeDiscordInboundEdited + `')
+ FROM discord_changes c LEFT JOIN events e ON e.seq = c.seq WHERE c.message_id = ?`
 	selectChanged = `SELECT c.message_id, c.deleted_at, coalesce(e.data ->> '$.summary', '') FROM json_each(?) j
  CROSS JOIN discord_changes c ON c.message_id = j.value LEFT JOIN events e ON e.seq = c.seq`
 	selectNews = `SELECT m.author_name, m.author_id, m.at, c.deleted_at, coalesce(e.data ->> '$.text', '') FROM discord_changes c
@@ -74,8 +75,8 @@ const (
 
 // ChangeOf returns what happened to a message after the decision about it, and what an edited one says now: as much as agents know.
 func ChangeOf(tx eventstore.Tx, messageID string) (c route.Change, text string, err error) {
-	err = tx.Query(selectChange, []any{nameOf(messageID)}, func(r eventstore.Row) error {
-		c, text = route.Change{EditedAt: r.Int(0), DeletedAt: r.Int(1)}, r.Text(2)
+	err = tx.Query(selectChange, []any{coordination.MessageStream(messageID), nameOf(messageID)}, func(r eventstore.Row) error {
+		c, text = route.Change{EditedAt: r.Int(0), DeletedAt: r.Int(1), Edits: int(r.Int(3))}, r.Text(2)
 		return nil
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func examine(ctx context.Context, c *config.Config, a *account, o Options) []cha
 	case coordination.Telegram:
 		return telegram.Examine(ctx, c, a.own, options)
 	case coordination.Slack:
-		return slack.Examine(ctx, a.own, options)
+		return slack.Examine(ctx, c, a.own, options)
 	}
 	return discord.Examine(ctx, a.own, options)
 }
