@@ -17,7 +17,7 @@ import (
 const Name = "schedule"
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "1"
+const version = "2"
 
 // Definition describes the projection "schedule".
 func Definition() projections.Definition {
@@ -59,11 +59,13 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 	if e.Redacted() && (e.Type == coordination.TypeCronJobAdded || e.Type == coordination.TypeCronJobUpdated) {
 		means, gone = true, true
 	}
+	if means || e.Type == coordination.TypeCronRunDelivered { // a post may end after its job is gone, or has run again
+		if err := p.applyRun(tx, e, name, running); err != nil {
+			return err
+		}
+	}
 	if !means {
 		return nil
-	}
-	if err := p.applyRun(tx, e, name, running); err != nil {
-		return err
 	}
 	if gone {
 		if known == nil {
