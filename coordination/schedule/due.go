@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -49,7 +50,11 @@ func (s *State) Due(now int64) (l Look, err error) {
 	l = Look{Run: true, DueAt: newest}
 	missed := len(passed) - 1
 	switch {
-	case rule == MissedAll && !more:
+	case rule == MissedAll && more:
+		l.DueAt = catchUp(next, newest, now)
+		missed, _ = slices.BinarySearch(passed, l.DueAt)
+		more = missed == len(passed) && next(passed[missed-1]) != l.DueAt
+	case rule == MissedAll:
 		missed = max(len(passed)-MaxCatchUp, 0)
 		l.DueAt = passed[missed]
 	case rule == MissedSkip && now-newest > Grace.Milliseconds():
@@ -92,6 +97,22 @@ func newestUpTo(next rhythm, from, now int64) int64 {
 		start = at
 	}
 	return start
+}
+
+// catchUp returns the first of the last MaxCatchUp due times up to now, of which there are at least as many; newest is the last.
+func catchUp(next rhythm, newest, now int64) int64 {
+	for window := time.Minute.Milliseconds(); ; window *= 30 {
+		var last []int64
+		from := max(newest-window, 0)
+		for at := next(from); at != 0 && at <= now; at = next(at) {
+			if last = append(last, at); len(last) > MaxCatchUp {
+				last = last[1:]
+			}
+		}
+		if len(last) == MaxCatchUp || from == 0 {
+			return last[0]
+		}
+	}
 }
 
 // pauses are the back-offs after consecutive errors; the last one stays.

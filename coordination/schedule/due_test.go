@@ -64,3 +64,29 @@ func TestEachDueTimeIsRunOrMissed(t *testing.T) {
 		}
 	})
 }
+
+// The rule all makes up for the newest due times, however many were missed.
+func TestAllAfterALongTime(t *testing.T) {
+	t.Parallel()
+	for n, more := range map[int64]bool{9_999: false, 10_050: false, 10_100: false, 10_101: true, 500_000: true} {
+		s := schedule.State{NextAt: 1_000, Job: coordination.CronJob{ID: "j", Enabled: true, Missed: schedule.MissedAll,
+			Schedule: coordination.CronSchedule{Kind: schedule.KindEvery, EveryMs: 1_000}}}
+		l, err := s.Due(n * 1_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := (n - schedule.MaxCatchUp + 1) * 1_000
+		if l.DueAt != first || l.NextAt != first+1_000 || l.Missed.NextAtMs != first || l.Missed.More != more || int64(l.Missed.Count) != min(n-schedule.MaxCatchUp, 10_000) {
+			t.Errorf("%d due times: %+v, missed %+v", n, l, l.Missed)
+		}
+	}
+}
+
+func TestTimesWithAZone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"2026-12-24T18:00+09:00", "2026-12-24T18:00:00+09:00", "2026-12-24T09:00Z"} {
+		if at, err := schedule.ParseAt(text); err != nil || at != time.Date(2026, 12, 24, 9, 0, 0, 0, time.UTC).UnixMilli() {
+			t.Errorf("%s: %d, %v", text, at, err)
+		}
+	}
+}

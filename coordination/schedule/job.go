@@ -296,7 +296,7 @@ var errLocal = fmt.Errorf("it is not a name of the database")
 // ParseAt returns the time of a schedule of the kind at, in ms since 1970.
 func ParseAt(text string) (int64, error) {
 	text = strings.TrimSpace(text)
-	for _, layout := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04",
+	for _, layout := range [...]string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04",
 		"2006-01-02"} {
 		if at, err := time.Parse(layout, text); err == nil && at.UnixMilli() > 0 && at.UnixMilli() <= maxTime {
 			return at.UnixMilli(), nil
