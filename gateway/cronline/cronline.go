@@ -31,7 +31,7 @@ type Command struct {
 }
 
 // someID is an id in examples.
-const someID = "heartbeat-eden"
+const someID = "5f0c9d52-6d8a-4b7e-9d53-2f8f0a1c7e44"
 
 // Commands lists the subcommands.
 func Commands() []Command {
