@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -125,6 +126,21 @@ const (
 	maxJobs   = 200
 )
 
+// maxPageBytes bounds the entries of a page, in bytes of JSON.
+const maxPageBytes = 4 << 20
+
+// fitting is the beginning of a page that is not too large, at least one entry. Clients go on at its nextOffset.
+func fitting[T any](entries []T) []T {
+	size := 0
+	for i := range entries {
+		text, _ := json.Marshal(&entries[i]) // texts and numbers always marshal
+		if size += len(text); size > maxPageBytes && i > 0 {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
 // pageOf is the frame of a list.
 func pageOf(name string, rows any, total, offset, limit, n int) map[string]any {
 	p := map[string]any{name: rows, "total": total, "offset": offset, "limit": limit, "hasMore": offset+n < total, "nextOffset": nil}
@@ -158,7 +174,7 @@ func (s *Server) answerJobs(ctx context.Context, call *wire.Call) (any, error) {
 		return value
 	}
 	q := schedules.Query{Agent: p.Agent, Kind: all(p.Kind), Status: all(p.Status), Text: p.Query, SortBy: p.SortBy, Down: p.SortDir == "desc", Offset: p.Offset,
-		Limit: min(cmp.Or(p.Limit, usualJobs), maxJobs)}
+		Limit: max(min(cmp.Or(p.Limit, usualJobs), maxJobs), 1)}
 	switch is := p.Enabled != "disabled"; {
 	case p.Enabled == "enabled", p.Enabled == "disabled", p.Enabled == "" && !p.Disabled:
 		q.Enabled = &is
@@ -178,6 +194,7 @@ func (s *Server) answerJobs(ctx context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	infos = fitting(infos)
 	answer := pageOf("jobs", infos, total, q.Offset, q.Limit, len(infos))
 	if call.Peer.Protocol >= protocol.SincePages {
 		answer["snapshotRevision"] = strconv.FormatInt(revision, 10)
@@ -276,7 +293,7 @@ func (s *Server) answerJobRuns(ctx context.Context, call *wire.Call) (any, error
 		return nil, err
 	}
 	q := schedules.RunsQuery{JobID: p.id(), RunID: p.RunID, Agent: p.Agent, Text: p.Query, Up: p.SortDir == "asc", Offset: p.Offset,
-		Limit: min(cmp.Or(p.Limit, usualJobs), maxJobs), Statuses: p.Statuses, Delivery: p.Deliveries}
+		Limit: max(min(cmp.Or(p.Limit, usualJobs), maxJobs), 1), Statuses: p.Statuses, Delivery: p.Deliveries}
 	if p.Scope == "all" {
 		q.JobID = ""
 	}
@@ -298,6 +315,7 @@ func (s *Server) answerJobRuns(ctx context.Context, call *wire.Call) (any, error
 	if err != nil {
 		return nil, err
 	}
+	entries = fitting(entries)
 	return encoded(pageOf("entries", entries, total, q.Offset, q.Limit, len(entries)))
 }
 

@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
 // What clients of both generations send becomes a job; null clears, payloads and deliveries are merged, and what would change the meaning of a
@@ -49,5 +51,30 @@ func TestPatchesOfJobs(t *testing.T) {
 		if !ok || refused.Field != field || refused.HintText == "" || refused.Reason == "" {
 			t.Errorf("%s: %v", params, err)
 		}
+	}
+}
+
+// Pages have bounds, also in bytes.
+func TestPagesOfJobsAreBounded(t *testing.T) {
+	t.Parallel()
+	for method, all := range map[string][]string{
+		"cron.list": {`{"limit":-1}`, `{"limit":0}`, `{"limit":201}`, `{"offset":-1}`, `{"limit":5,"Limit":-1}`},
+		"cron.runs": {`{"limit":-1}`, `{"offset":-1}`, `{"statuses":["ok","ok","ok","ok"]}`, `{"deliveryStatuses":["x"]}`},
+	} {
+		for _, params := range all {
+			if protocol.Check(method, json.RawMessage(params)) == nil {
+				t.Errorf("%s %s is taken", method, params)
+			}
+		}
+	}
+	large := make([]jobInfo, maxJobs)
+	for i := range large {
+		large[i].Payload.Message = strings.Repeat("x", schedule.MaxMessage)
+	}
+	if n := len(fitting(large)); n < 10 || n*schedule.MaxMessage > maxPageBytes {
+		t.Errorf("a page has %d large jobs", n)
+	}
+	if n := len(fitting([]string{strings.Repeat("x", maxPageBytes+1), ""})); n != 1 {
+		t.Errorf("a page has %d entries, want the first one", n)
 	}
 }
