@@ -44,6 +44,12 @@ const SandboxStreams = "sandbox/"
 // WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 
+// Runs of scheduled jobs: their cause, and how their ids begin, which ids of other runs do not.
+const (
+	CauseCron     = "cron"
+	CronRunPrefix = "cron:"
+)
+
 // CronStream is the stream of a scheduled job and its runs.
 func CronStream(jobID string) string { return hashedStream("cron/", jobID) }
 

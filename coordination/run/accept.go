@@ -65,6 +65,9 @@ func check(a *Ask) error {
 	if why := unfitID(a.RunID); why != "" {
 		return invalid("runId", a.RunID, why, "give an id of 1 to "+strconv.Itoa(MaxRunID)+" bytes of UTF-8 without NUL")
 	}
+	if strings.HasPrefix(a.RunID, coordination.CronRunPrefix) && a.Cause != coordination.CauseCron {
+		return invalid("runId", a.RunID, "ids that begin with "+coordination.CronRunPrefix+" are those of scheduled jobs", "give an id that begins otherwise, such as a UUID")
+	}
 	if _, err := coordination.ParseSessionKey(a.Session.String()); err != nil {
 		return invalid("sessionKey", a.Session.String(), err.Error(), "name a session, e.g. agent:main:main")
 	}

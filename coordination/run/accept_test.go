@@ -57,6 +57,7 @@ func TestAcceptRefuses(t *testing.T) {
 	}{
 		"no id":                 {func(a *run.Ask) { a.RunID = "" }, run.CodeInvalidAsk, "runId"},
 		"a long id":             {func(a *run.Ask) { a.RunID = strings.Repeat("a", 257) }, run.CodeInvalidAsk, "runId"},
+		"an id of a job":        {func(a *run.Ask) { a.RunID = "cron:j:1" }, run.CodeInvalidAsk, "runId"},
 		"an id with NUL":        {func(a *run.Ask) { a.RunID = "a\x00" }, run.CodeInvalidAsk, "runId"},
 		"an id that is no text": {func(a *run.Ask) { a.RunID = "a\xff" }, run.CodeInvalidAsk, "runId"},
 		"no session":            {func(a *run.Ask) { a.Session = coordination.SessionKey{} }, run.CodeInvalidAsk, "sessionKey"},

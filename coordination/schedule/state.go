@@ -65,7 +65,7 @@ func RunID(jobID string, dueAt int64, manual bool) string {
 	return runPrefix + jobID + kind + strconv.FormatInt(dueAt, 10)
 }
 
-const runPrefix = "cron:"
+const runPrefix = coordination.CronRunPrefix
 
 // JobOf returns the job of a run that RunID named; "" for another run.
 func JobOf(runID string) string {
