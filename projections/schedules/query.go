@@ -16,6 +16,7 @@ const (
 	selectJob      = selectJobs + " WHERE j.name = ?"
 	selectDue      = selectJobs + " WHERE j.wake_at > 0 AND j.wake_at <= ? ORDER BY j.wake_at, j.seq LIMIT ?"
 	selectRunning  = selectJobs + " WHERE j.run_id <> '' ORDER BY j.seq"
+	selectTaken    = `SELECT 'has run' FROM cron_runs WHERE run_id = ? UNION ALL SELECT 'id taken' FROM streams WHERE name IN (?, ?) LIMIT 1`
 	selectWake     = "SELECT min(wake_at) FROM cron_jobs WHERE wake_at > 0"
 	selectRevision = "SELECT coalesce(max(last_seq), 0) FROM cron_jobs"
 	selectCount    = "SELECT count(*) FROM cron_jobs"
@@ -47,6 +48,13 @@ func Running(tx eventstore.Tx) ([]Row, error) { return read(tx, "list running jo
 
 // Heartbeats returns the jobs that are heartbeats: their ids begin with heartbeat-.
 func Heartbeats(tx eventstore.Tx) ([]Row, error) { return read(tx, "list heartbeats", selectBeats) }
+
+// WhyTaken says why no run can begin under an id; "" if one can: the run was begun, or another run or work has the id.
+func WhyTaken(tx eventstore.Tx, runID string) (why string, err error) {
+	why, _, err = projections.ReadOne(tx, "look for a run of a job", selectTaken, []any{runID, coordination.RunStream(runID), coordination.WorkStream(runID)},
+		func(r eventstore.Row) string { return r.Text(0) })
+	return why, err
+}
 
 // NextWake returns when the first job has to be started, in ms since 1970; 0: never.
 func NextWake(tx eventstore.Tx) (at int64, err error) {

@@ -15,23 +15,35 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
-	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
-const (
-	cause          = "cron"            // of runs
-	internalSystem = "internal_system" // provenance of their messages
-)
+const internalSystem = "internal_system" // provenance of runs' messages
 
-// beginDue begins the first jobs that are due, in one transaction.
+// beginDue begins the first jobs that are due, in one transaction. If the log refuses what one of them appends, each gets a transaction of
+// its own, so that the others go on.
 func (x *Service) beginDue(ctx context.Context) error {
-	seen, err := x.look(ctx)
+	seen, due, err := x.look(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = x.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+	err = x.beginAll(ctx, seen, "")
+	if !errors.As(err, new(*eventstore.ConflictError)) && !errors.As(err, new(*eventstore.InvalidError)) {
+		return err
+	}
+	err = nil
+	for i := range due {
+		if failed := x.beginAll(ctx, seen, due[i].Job.ID); failed != nil {
+			err = errors.Join(err, fmt.Errorf("begin job %s: %w", due[i].Job.ID, failed))
+		}
+	}
+	return err
+}
+
+// beginAll begins jobs that are due: all of a batch, or only one.
+func (x *Service) beginAll(ctx context.Context, seen map[string]notes, only string) error {
+	_, err := x.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		now := x.o.Now()
 		due, err := schedules.Due(tx, now.UnixMilli(), batch)
 		if err != nil {
@@ -39,6 +51,9 @@ func (x *Service) beginDue(ctx context.Context) error {
 		}
 		b := beginning{Service: x, tx: tx, now: now, seen: seen, sessions: map[string]bool{}}
 		for i := range due {
+			if only != "" && due[i].Job.ID != only {
+				continue
+			}
 			if more, err := b.due(&due[i]); err != nil || !more {
 				return b.appends, err
 			}
@@ -49,14 +64,13 @@ func (x *Service) beginDue(ctx context.Context) error {
 }
 
 // look reads, outside of the transaction, the files that the heartbeats which are due ask about.
-func (x *Service) look(ctx context.Context) (seen map[string]notes, err error) {
-	var due []schedules.Row
+func (x *Service) look(ctx context.Context) (seen map[string]notes, due []schedules.Row, err error) {
 	err = x.o.Log.View(ctx, func(tx *sql.Tx) error {
 		due, err = schedules.Due(projections.Reading(ctx, tx), x.o.Now().UnixMilli(), batch)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	seen = map[string]notes{}
 	for i := range due {
@@ -64,7 +78,7 @@ func (x *Service) look(ctx context.Context) (seen map[string]notes, err error) {
 			seen[j.ID] = readNotes(x.o.Workspace(j.AgentID))
 		}
 	}
-	return seen, nil
+	return seen, due, nil
 }
 
 // beginning is a transaction that begins runs.
@@ -79,9 +93,12 @@ type beginning struct {
 }
 
 // due decides about the due times of a job. more is false if the next transaction has to go on with this job: a session that does not
-// exist yet gets one run in a transaction.
+// exist yet gets one run in a transaction, and a heartbeat is decided with its file.
 func (b *beginning) due(row *schedules.Row) (more bool, err error) {
 	if key := b.session(&row.Job); b.sessions[key.String()] {
+		return false, nil
+	}
+	if _, read := b.seen[row.Job.ID]; row.Job.Payload.Kind == schedule.PayloadHeartbeat && !read && !b.forced { // due since the look
 		return false, nil
 	}
 	l, err := row.Due(b.now.UnixMilli())
@@ -105,15 +122,15 @@ func (b *beginning) due(row *schedules.Row) (more bool, err error) {
 // seenBy is the context of the events of jobs.
 var seenBy = coordination.Context{EventRole: coordination.RoleObservability}
 
-// begin begins a run of a job. A due time that has a run already is only passed over.
+// begin begins a run of a job. A due time that has a run already, or whose run id is taken, is only passed over.
 func (b *beginning) begin(row *schedules.Row, dueAt, nextAt int64, manual bool) error {
 	d := coordination.CronRunDue{Context: seenBy, JobID: row.Job.ID, RunID: schedule.RunID(row.Job.ID, dueAt, manual), DueAtMs: dueAt, AtMs: b.now.UnixMilli(),
 		NextAtMs: nextAt, Manual: manual, Check: row.Job.Check != nil}
-	if _, known, err := runs.Load(b.tx, d.RunID); err != nil || known {
+	if why, err := schedules.WhyTaken(b.tx, d.RunID); err != nil || why != "" {
 		if err != nil || manual {
 			return cmp.Or(err, errAgain)
 		}
-		return b.add(row, coordination.TypeCronRunMissed, coordination.CronRunMissed{Context: seenBy, JobID: d.JobID, FromMs: dueAt, ToMs: dueAt, Count: 1, Rule: "has run",
+		return b.add(row, coordination.TypeCronRunMissed, coordination.CronRunMissed{Context: seenBy, JobID: d.JobID, FromMs: dueAt, ToMs: dueAt, Count: 1, Rule: why,
 			NextAtMs: nextAt, Ends: nextAt == 0})
 	}
 	if err := b.add(row, coordination.TypeCronRunDue, d); err != nil {
@@ -184,7 +201,7 @@ func (x *Service) session(j *coordination.CronJob) coordination.SessionKey {
 func (b *beginning) ask(row *schedules.Row, found string) (run.Ask, error) {
 	j := &row.Job
 	key := b.session(j)
-	ask := run.Ask{Session: key, RunQueued: coordination.RunQueued{Context: seenBy, RunID: row.RunID, SessionKey: key.String(), Lane: run.LaneCron, Cause: cause,
+	ask := run.Ask{Session: key, RunQueued: coordination.RunQueued{Context: seenBy, RunID: row.RunID, SessionKey: key.String(), Lane: run.LaneCron, Cause: coordination.CauseCron,
 		Message: messageOf(j, found), Provenance: internalSystem, OnRestart: run.OnRestartRetry, Model: j.Payload.Model, Thinking: j.Payload.Thinking}}
 	if t := j.Payload.TimeoutSeconds; t != nil {
 		ms := *t * 1000

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"time"
 
@@ -49,8 +50,7 @@ type checkResult struct {
 func (b *beginning) queueCheck(row *schedules.Row) error {
 	j := &row.Job
 	if !b.o.Config().Cron.Checks {
-		return b.finish(row, coordination.CronRunFinished{Status: schedule.Error, DeliveryStatus: schedule.NotRequested,
-			Error: "the job has a check, and checks are off: set cron.triggers.enabled to true"})
+		return b.finish(row, coordination.CronRunFinished{Status: schedule.Error, DeliveryStatus: schedule.NotRequested, Error: errChecksOff.Error()})
 	}
 	payload, err := json.Marshal(checkPayload{j.ID, row.RunID, j.AgentID, j.Check.Command, j.Check.TimeoutSeconds})
 	if err != nil {
@@ -68,20 +68,40 @@ func (x *Service) Checks() worker.Handler {
 	return worker.Task(worker.Policy{MaxAttempts: 2, Timeout: schedule.MaxCheck*time.Second + time.Minute, Then: x.checked}, x.runCheck)
 }
 
-// runCheck runs the command in the agent's workspace.
+var errChecksOff = errors.New("the job has a check, and checks are off: set cron.triggers.enabled to true")
+
+// environment is what a check gets: a few variables, and those that the configuration allows commands of agents. The server's own may be
+// secrets.
+func environment(home string, allowed []string) []string {
+	all := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
+	for _, name := range append([]string{"LANG", "LC_ALL", "TZ"}, allowed...) {
+		if value := os.Getenv(name); value != "" {
+			all = append(all, name+"="+value) // the last one of a name counts
+		}
+	}
+	return all
+}
+
+// runCheck runs the command in the agent's workspace, in a process group that ends with it. It runs outside of the sandbox.
 func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
 	p, err := payloadOf(what.Payload)
 	if err != nil {
 		return nil, worker.Permanent(err)
 	}
+	if !x.o.Config().Cron.Checks { // switched off since it was queued
+		return nil, worker.Permanent(errChecksOff)
+	}
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(time.Duration(p.TimeoutSeconds)*time.Second, usualCheck))
 	defer stop()
 	command := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
 	command.Dir = x.o.Workspace(cmp.Or(p.AgentID, x.o.Config().DefaultAgentID()))
+	command.Env = environment(command.Dir, x.o.Config().Tools.Exec.Env)
 	command.WaitDelay = 5 * time.Second
+	ownGroup(command)
 	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
 	command.Stdout, command.Stderr = out, failed
 	err = command.Run()
+	killGroup(command) // what it has left behind
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

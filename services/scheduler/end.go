@@ -18,17 +18,17 @@ import (
 
 // Then returns what follows from the end of an agent's run for the job that asked for it. posted says that its answer is being posted.
 func (x *Service) Then(tx eventstore.Tx, e *runner.EndedRun, posted bool) ([]eventstore.StreamAppend, error) {
-	row, ours, err := x.jobOf(tx, run.RootOf(e.Asked.RunID, e.Asked.RetryOf))
+	row, ours, err := x.jobOf(tx, run.RootOf(e.Asked.RunID, e.Asked.RetryOf), e.Result.Cause)
 	if err != nil || !ours {
 		return nil, err
 	}
 	return x.ended(&row, &e.Result, posted, e.Now)
 }
 
-// jobOf returns the job whose run in progress has an id.
-func (x *Service) jobOf(tx eventstore.Tx, runID string) (row schedules.Row, ours bool, err error) {
+// jobOf returns the job whose run in progress has an id. A run of another cause is not of a job, whatever its id.
+func (x *Service) jobOf(tx eventstore.Tx, runID, cause string) (row schedules.Row, ours bool, err error) {
 	jobID := schedule.JobOf(runID)
-	if jobID == "" {
+	if jobID == "" || cause != coordination.CauseCron {
 		return row, false, nil
 	}
 	row, found, err := schedules.Load(tx, jobID)
@@ -70,7 +70,7 @@ func (x *Service) Delivered(tx eventstore.Tx, _ string, d *delivery.Delivery, o 
 		return nil, nil
 	}
 	r, found, err := runs.Load(tx, d.RunID)
-	if err != nil || !found {
+	if err != nil || !found || r.Cause != coordination.CauseCron {
 		return nil, err
 	}
 	root := run.RootOf(r.RunID, r.RetryOf)
@@ -115,6 +115,8 @@ func (x *Service) recover(tx eventstore.Tx, row *schedules.Row, now time.Time) (
 	switch {
 	case err != nil:
 		return nil, err
+	case queued && r.Cause != coordination.CauseCron: // its id was taken by a client
+		return finished(row, coordination.CronRunFinished{Status: schedule.Error, Error: "the id of the run is taken", DeliveryStatus: schedule.NotRequested}, now)
 	case queued && !r.State.Over():
 		return nil, nil
 	case queued:

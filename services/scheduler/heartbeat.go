@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -38,17 +38,8 @@ func readNotes(dir string) notes {
 	if dir == "" {
 		return notes{}
 	}
-	file, err := os.Open(filepath.Join(dir, heartbeatFile))
-	if err != nil {
-		return notes{}
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxNotes))
-	if err != nil {
-		return notes{}
-	}
 	var says []string
-	for line := range strings.SplitSeq(string(text), "\n") {
+	for line := range strings.SplitSeq(readFile(dir), "\n") {
 		line = strings.TrimSpace(line)
 		if bare := strings.TrimLeft(line, "-*+[] x"); bare == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<!--") && strings.HasSuffix(line, "-->") {
 			continue
@@ -60,6 +51,33 @@ func readNotes(dir string) notes {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(says, "\n")))
 	return notes{hex.EncodeToString(sum[:8])}
+}
+
+// readFile returns the beginning of HEARTBEAT.md; "" if it is no regular file. The agent may put anything there: links are not followed, and
+// a pipe is not waited for.
+func readFile(dir string) string {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	seen, err := root.Lstat(heartbeatFile)
+	if err != nil || !seen.Mode().IsRegular() {
+		return ""
+	}
+	file, err := root.OpenFile(heartbeatFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if opened, err := file.Stat(); err != nil || !os.SameFile(seen, opened) { // replaced meanwhile
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxNotes))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // heartbeat wakes the agent if there is a cause, else it ends the run of the job: that costs two events and no model.
@@ -144,7 +162,8 @@ func changeHeartbeats(tx eventstore.Tx, wanted map[string]coordination.CronJob, 
 		job, keep := wanted[row.Job.ID]
 		delete(wanted, row.Job.ID)
 		if !keep {
-			add(row, coordination.TypeCronJobRemoved, coordination.CronJobRemoved{Context: seenBy, JobID: row.Job.ID, Reason: "config"})
+			gone, failed := removed(row, coordination.CronJobRemoved{Reason: "config"}, eventstore.ActorSystem, now)
+			appends, err = append(appends, gone...), cmp.Or(err, failed)
 			continue
 		}
 		job.CreatedAtMs, job.UpdatedAtMs = row.Job.CreatedAtMs, row.Job.UpdatedAtMs

@@ -51,6 +51,7 @@ type plan struct {
 	settings  string
 	db        *sqlite.DB
 	now       time.Time
+	tick      func() // before the service reads the clock; nil: nothing
 	ids       int
 	conf      *config.Config
 	*scheduler.Service
@@ -86,7 +87,12 @@ func (p *plan) open() {
 	}
 	p.db, p.conf = db, conf
 	inForce := func() *config.Config { return p.conf }
-	now := func() time.Time { return p.now }
+	now := func() time.Time {
+		if p.tick != nil {
+			p.tick()
+		}
+		return p.now
+	}
 	models := func() *catalogue.Catalogue {
 		return catalogue.New(p.conf, catalogue.Options{Getenv: func(string) string { return "" }})
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
@@ -45,6 +46,9 @@ func (x *Service) Add(ctx context.Context, job coordination.CronJob, by string) 
 func (x *Service) check(j *coordination.CronJob) error {
 	if err := schedule.Check(j); err != nil {
 		return err
+	}
+	if j.Payload.Kind == schedule.PayloadHeartbeat {
+		return &schedule.Refusal{Reason: schedule.CodeInvalid, Field: "payload.kind", Value: j.Payload.Kind, HintText: "set agents.defaults.heartbeat instead"}
 	}
 	conf := x.o.Config()
 	if j.Check != nil && !conf.Cron.Checks {
@@ -102,7 +106,7 @@ func (x *Service) Update(ctx context.Context, id string, change func(*coordinati
 		}
 		if !row.Job.Enabled {
 			row.NextAt = 0
-		} else if row.NextAt == 0 || !reflect.DeepEqual(was.Schedule, row.Job.Schedule) {
+		} else if isNewlyDue(&row, &was) {
 			if row.NextAt, err = first(&row.Job, now.UnixMilli()); err != nil {
 				return nil, err
 			}
@@ -113,26 +117,37 @@ func (x *Service) Update(ctx context.Context, id string, change func(*coordinati
 	return row, err
 }
 
-// Remove removes a job; a run in progress goes on. removed is false for an unknown job. Errors: *schedule.Refusal, or the log's.
-func (x *Service) Remove(ctx context.Context, id, by string) (removed bool, err error) {
+// isNewlyDue reports whether a change of an enabled job moves its due time. A single time that has its run is not due again.
+func isNewlyDue(row *schedules.Row, was *coordination.CronJob) bool {
+	more := row.NextAt == 0 && was.MaxRuns != row.Job.MaxRuns && row.Job.Schedule.Kind != schedule.KindAt
+	return !was.Enabled || more || !reflect.DeepEqual(was.Schedule, row.Job.Schedule)
+}
+
+// Remove removes a job; a run in progress goes on. known is false for an unknown job. Errors: *schedule.Refusal, or the log's.
+func (x *Service) Remove(ctx context.Context, id, by string) (known bool, err error) {
 	_, err = x.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		row, found, err := schedules.Load(tx, id)
-		if removed = found; err != nil || !found {
+		if known = found; err != nil || !found {
 			return nil, err
 		}
 		if row.Job.Payload.Kind == schedule.PayloadHeartbeat {
 			return nil, fixed(id)
 		}
-		now := x.o.Now()
-		appends, err := eventOf(&row, coordination.TypeCronJobRemoved, coordination.CronJobRemoved{Context: seenBy, JobID: id, By: by}, eventstore.ActorHuman, now)
-		if err != nil || row.RunID == "" {
-			return appends, err
-		}
-		row.Job.Schedule.Kind = "" // it is removed below
-		end, err := finished(&row, coordination.CronRunFinished{Status: schedule.Error, Error: "the job was removed; the agent's run goes on", DeliveryStatus: schedule.Unknown}, now)
-		return append(end, appends...), err
+		return removed(&row, coordination.CronJobRemoved{By: by}, eventstore.ActorHuman, x.o.Now())
 	})
-	return removed, err
+	return known, err
+}
+
+// removed ends the run in progress of a job, which is not awaited any more, and removes the job.
+func removed(row *schedules.Row, d coordination.CronJobRemoved, by eventstore.Actor, now time.Time) ([]eventstore.StreamAppend, error) {
+	d.Context, d.JobID = seenBy, row.Job.ID
+	gone, err := eventOf(row, coordination.TypeCronJobRemoved, d, by, now)
+	if err != nil || row.RunID == "" {
+		return gone, err
+	}
+	row.Job.Schedule.Kind = "" // it is removed here, not by its end
+	end, err := finished(row, coordination.CronRunFinished{Status: schedule.Error, Error: "the job was removed; the agent's run goes on", DeliveryStatus: schedule.Unknown}, now)
+	return append(end, gone...), err
 }
 
 func fixed(id string) error {
