@@ -41,9 +41,10 @@ func (a *Acks) Do(ctx context.Context, _ workqueue.Item, what *coordination.Work
 
 const selectAck = "SELECT e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = 'work.scheduled' ORDER BY e.seq LIMIT 1"
 
-// unack schedules the removal of a run's acknowledgement, if there is one and the configuration wants it.
+// unack schedules the removal of a run's acknowledgement, if there is one and the configuration wants it. No run that is
+// repeated comes here, so a stopped one is over too.
 func (r *Replies) unack(tx eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
-	if !r.Config().Messages.RemoveAck || asked.MessageID == "" || result.State == run.Aborted && run.MayRetry(asked) {
+	if !r.Config().Messages.RemoveAck || asked.MessageID == "" {
 		return nil, nil
 	}
 	var ack *delivery.Ack
