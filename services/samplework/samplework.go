@@ -24,6 +24,7 @@ const (
 	Every = 3 * time.Minute
 
 	most        = 240 // pieces in all: twelve hours
+	mostTries   = 3   // of a piece
 	mostWaiting = 2   // approvals that may wait before a piece adds one
 )
 
@@ -58,11 +59,28 @@ func (s *Service) Run(ctx context.Context) error {
 			continue
 		}
 		n, err := s.Give(ctx, next)
+		if err != nil && n > next {
+			err = s.again(ctx, n-1, err)
+		}
 		if next = n; err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("cannot give the sample team new work; it is tried again", "err", err)
+			s.o.Logger.Warn("cannot give the sample team new work; other work follows", "err", err)
 		}
 	}
 	return nil
+}
+
+// again repeats a piece that has failed, a few times. Its agent may have taken it up in part.
+func (s *Service) again(ctx context.Context, n int, err error) error {
+	for range mostTries - 1 {
+		s.o.Logger.Warn("cannot give the sample team new work; it is tried again", "err", err)
+		if wait.For(ctx, s.o.Every) != nil {
+			return nil
+		}
+		if err = s.take(ctx, n, &pieces[n%len(pieces)]); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // Give gives the first piece from number n on that the team can take up now, and returns the number after it. It gives none while the team
