@@ -49,7 +49,7 @@ func Running(tx eventstore.Tx) ([]Row, error) { return read(tx, "list running jo
 // Heartbeats returns the jobs that are heartbeats: their ids begin with heartbeat-.
 func Heartbeats(tx eventstore.Tx) ([]Row, error) { return read(tx, "list heartbeats", selectBeats) }
 
-// WhyTaken says why no run can begin under an id; "" if one can: the run was begun, or another run or work has the id.
+// WhyTaken says why no run can begin under an id; "" if one can: the run has started, or another run or work has the id.
 func WhyTaken(tx eventstore.Tx, runID string) (why string, err error) {
 	why, _, err = projections.ReadOne(tx, "look for a run of a job", selectTaken, []any{runID, coordination.RunStream(runID), coordination.WorkStream(runID)},
 		func(r eventstore.Row) string { return r.Text(0) })
