@@ -32,6 +32,24 @@ func (h *heard) call(t *testing.T, method, params string) (string, *protocol.Err
 	return string(got), refused
 }
 
+// Clients choose the ids of their runs, but none of those of scheduled jobs.
+func TestNoClientNamesARunOfAJob(t *testing.T) {
+	t.Parallel()
+	_, _, url := staged(t)
+	c := listen(t, url, client.Options{}, "chat")
+	for _, method := range []string{"chat.send", "agent"} {
+		got, err := c.call(t, method, `{"sessionKey":"agent:eden:s1","message":"hello","idempotencyKey":"cron:j:1"}`)
+		if err == nil {
+			t.Errorf("%s: got %s, want a refusal", method, got)
+			continue
+		}
+		details, _ := json.Marshal(err.Details)
+		if !strings.Contains(string(details), `"field":"idempotencyKey"`) || !strings.Contains(string(details), "UUID") {
+			t.Errorf("%s: %v, %s", method, err, details)
+		}
+	}
+}
+
 // chat.send returns the state of the message, however often it is sent.
 func TestSendingSaysHowItStands(t *testing.T) {
 	t.Parallel()
