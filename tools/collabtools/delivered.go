@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -205,9 +206,14 @@ type failedRequest struct {
 	context               coordination.Context
 }
 
-// noticePost returns a line for the channel of notices that mentions the configured people; none without such a channel.
+// noticePost returns a line for the notices of the request's channel, else of another one, that mentions the configured people; none
+// if no channel has notices.
 func (s *Service) noticePost(row *responses.Row, f *failedRequest, text, hint, effectID string, now time.Time) ([]eventstore.StreamAppend, error) {
-	conf, channel := s.o.Config(), channelOf(row)
+	conf := s.o.Config()
+	channel, account, guild := channelOf(row), f.account, f.guild
+	if other := s.noticesOf(conf, channel); other != channel {
+		channel, account, guild = other, defaultAccount(conf, other), ""
+	}
 	to := conf.Channel(channel).Collaboration.Escalation.ChannelID
 	if to == "" {
 		return nil, nil
@@ -218,10 +224,38 @@ func (s *Service) noticePost(row *responses.Row, f *failedRequest, text, hint, e
 	}
 	text = address + delivery.Alarm(conf.Language(), text, hint)
 	traits, _ := coordination.ChannelNamed(channel)
-	del := delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: s.reporterOf(conf, channel, f.account),
-		GuildID: f.guild, Messages: collaborate.ChunksFor(traits, text), Notify: notified(person.UserID), System: true, CollabID: row.ID}
+	del := delivery.Delivery{Context: f.context, Purpose: delivery.Escalate, AgentID: f.agent, AccountID: s.reporterOf(conf, channel, account),
+		GuildID: guild, Messages: collaborate.ChunksFor(traits, text), Notify: notified(person.UserID), System: true, CollabID: row.ID}
 	del.To(to)
 	return s.posts(&del, effectID, now)
+}
+
+// noticesOf is the channel whose notices tell of a failure in a channel: its own, else the first one that is used and has some.
+func (s *Service) noticesOf(conf *config.Config, own string) string {
+	if conf.Channel(own).Collaboration.Escalation.ChannelID != "" {
+		return own
+	}
+	for _, c := range coordination.Channels() {
+		if conf.Channel(c.Name).Collaboration.Escalation.ChannelID != "" && s.channel(c.Name) != nil && defaultAccount(conf, c.Name) != "" {
+			return c.Name
+		}
+	}
+	return own
+}
+
+// defaultAccount is the account that speaks in a channel where no other one is due; "" for none.
+func defaultAccount(conf *config.Config, channel string) (account string) {
+	own := conf.Channel(channel)
+	for _, a := range own.Accounts {
+		switch {
+		case !own.Enabled || !a.Enabled || a.Token == "":
+		case strings.EqualFold(a.ID, own.DefaultAccount):
+			return a.ID
+		case account == "":
+			account = a.ID
+		}
+	}
+	return account
 }
 
 // reporterOf chooses the bot that reports the failure of an account: another one if there is one, since the account itself may be failing.

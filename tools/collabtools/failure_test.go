@@ -1,6 +1,7 @@
 package collabtools_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
@@ -79,6 +81,22 @@ func TestEscalationWithoutAChannel(t *testing.T) {
 	m.refuses(collaborate.CodeDenied, caller("ruda"), "질문")
 	if e := last[coordination.A2ACollaborate](m, coordination.TypeA2ACollaborateFailed); !e.Escalate || len(m.types(coordination.TypeWorkScheduled)) != 1 {
 		t.Errorf("the event says %+v, and %d things are to be done; want the request alone", e, len(m.types(coordination.TypeWorkScheduled)))
+	}
+}
+
+// Where only another channel has notices, people are told there.
+func TestEscalationInAnotherChannel(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, setting{config: map[string]any{"escalation": map[string]any{}}, forum: true, notices: true})
+	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: threadRoute}, Effect: discordtest.Forbidden()})
+	m.refuses(collaborate.CodeDenied, caller("ruda"), "질문")
+	work := last[coordination.WorkScheduled](m, coordination.TypeWorkScheduled)
+	var d delivery.Delivery
+	if err := json.Unmarshal(work.Payload, &d); err != nil {
+		t.Fatal(err)
+	}
+	if work.Kind != coordination.Telegram || d.ChannelID != telegramGroup || d.GuildID != "" || d.Purpose != delivery.Escalate {
+		t.Errorf("to be done is %s %+v, want a notice in Telegram", work.Kind, d)
 	}
 }
 

@@ -79,6 +79,7 @@ type setting struct {
 	noBots  bool           // without Discord
 	asleep  bool           // without a poster
 	forum   bool           // with a group of Telegram, too
+	notices bool           // likewise, and notices there
 	silent  []string       // accounts that are switched off
 	wait    time.Duration  // of the tool; default: a third of patience
 	limit   time.Duration  // for one answer of Discord; default: 5 s
@@ -334,7 +335,12 @@ func (m *team) read() *config.Config {
 		"escalation": map[string]any{"channelId": m.alarm.ID, "mentionUserId": m.bora.ID}}, m.set.config)
 	channels := map[string]any{"discord": over(map[string]any{"accounts": bots, "collaboration": collaboration, "mentions": map[string]any{m.bora.ID: "병욱"}}, m.set.discord)}
 	if m.set.forum {
-		channels["telegram"] = map[string]any{"collaboration": map[string]any{"allowedChannels": []string{telegramGroup}}}
+		collaboration := map[string]any{"allowedChannels": []string{telegramGroup}}
+		channels["telegram"] = map[string]any{"collaboration": collaboration}
+		if m.set.notices {
+			collaboration["escalation"] = map[string]any{"channelId": telegramGroup}
+			channels["telegram"] = map[string]any{"collaboration": collaboration, "botToken": "7000001009:AAabcdefghijklmnopqrstuvwxyz01234567"}
+		}
 	}
 	text, err := json.Marshal(map[string]any{"agents": map[string]any{"list": agents}, "bindings": bindings,
 		"tools": over(map[string]any{"agentToAgent": map[string]any{"enabled": true}}, m.set.tools), "channels": channels})
