@@ -87,8 +87,8 @@ test('T-WHY the list is filtered by the URL, and its rows lead to the message', 
   await expect(mode).toBeDisabled();
   await page.getByLabel('에이전트', { exact: true }).selectOption('dajim');
   await expect(page).toHaveURL(/agent=dajim/);
-  await mode.selectOption('handler');
-  await expect(page).toHaveURL(/mode=handler/);
+  await mode.selectOption('dropped');
+  await expect(page).toHaveURL(/mode=dropped/);
   await expect(page.getByText('이 조건에 맞는 것이 없습니다.')).toBeVisible();
   await mode.selectOption('observer');
   const observed = await play.api<{ count: number }>('routing?agent=dajim&mode=observer&limit=50');
