@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -112,8 +113,12 @@ type Process struct {
 // envStage names the stage that this program is to be.
 const envStage, envPlan = "OPENCLAWD_SANDBOX_STAGE", "OPENCLAWD_SANDBOX_PLAN"
 
+// hasMain says that this program can be a stage.
+var hasMain atomic.Bool
+
 // Main is called first in every main. It does not return in a stage of a sandbox.
 func Main() {
+	hasMain.Store(true)
 	if stage := os.Getenv(envStage); stage != "" {
 		os.Exit(runStage(stage))
 	}
@@ -122,10 +127,21 @@ func Main() {
 // ErrUnsupported reports a system that has no sandbox.
 var ErrUnsupported = errors.New("commands cannot be run in a sandbox on this system")
 
+// usable reports why no command can be started. A program that does not call Main would run itself again instead of a stage.
+func usable() error {
+	switch {
+	case !supported:
+		return ErrUnsupported
+	case !hasMain.Load():
+		return errors.New("this program does not call sandbox.Main, so it runs no commands")
+	}
+	return nil
+}
+
 // Start starts a command. It ends when ctx ends.
 func Start(ctx context.Context, c *Command) (*Process, error) {
-	if !supported {
-		return nil, ErrUnsupported
+	if err := usable(); err != nil {
+		return nil, err
 	}
 	exe, err := os.Executable()
 	if err != nil {
