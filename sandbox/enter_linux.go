@@ -201,7 +201,7 @@ func (p *plan) begin() (code int, err error) {
 	if err := p.readOnly(); err != nil {
 		p.Mounts = false // the filter of system calls then does what it can
 	}
-	text, err := json.Marshal(p)
+	text, err := p.encode()
 	if err != nil {
 		return 0, err
 	}

@@ -252,7 +252,7 @@ func (p *plan) command() (*exec.Cmd, error) {
 	if p.Kind == Bubblewrap {
 		inner.Exe, inner.Temp = insideExe, "/tmp"
 	}
-	text, err := json.Marshal(inner)
+	text, err := inner.encode()
 	if err != nil {
 		return nil, err
 	}
