@@ -53,12 +53,33 @@ func decodeWeb(f *fields) (w Web) {
 		"ssrfPolicy", "firecrawl")
 	fetch.done()
 	search := f.within("search")
-	w.Search = WebSearch{Provider: search.text("provider", ""), APIKey: search.secret("apiKey"), BaseURL: search.text("baseUrl", "")}
+	w.Search = WebSearch{Provider: search.searchProvider(), APIKey: search.secret("apiKey"), BaseURL: search.text("baseUrl", "")}
+	if v := search.object.get("provider"); w.Search.Provider == SearchSearXNG && w.Search.BaseURL == "" {
+		search.report.add(warning(CodeValue, v.at, search.at.member("baseUrl"), "searxng needs it; agents cannot search the web", "set it to the address of the instance"))
+		w.Search.Provider = ""
+	}
 	search.others("enabled", "maxResults", "timeoutSeconds", "cacheTtlMinutes", "openaiCodex", "perplexity", "grok", "gemini", "kimi", "brave")
 	search.done()
 	f.others("x_search")
 	f.done()
 	return w
+}
+
+// searchProvider reads who searches the web. One that openclawd does not know would get a question and a key that are not meant for it, so there is
+// none then.
+func (f *fields) searchProvider() string {
+	const key = "provider"
+	all := []string{SearchBrave, SearchSearXNG}
+	f.schema.member(key).is("string").oneOf(all)
+	name := f.text(key, "")
+	if name == "" || slices.Contains(all, name) {
+		return name
+	}
+	v := f.object.get(key)
+	one := warning(CodeValue, v.at, f.at.member(key), v.shown()+" is not a provider that openclawd knows; agents cannot search the web", "use "+oneOf(all))
+	one.Value = v.shown()
+	f.report.add(one)
+	return ""
 }
 
 // toolNames reads tools that are restricted by a condition. An entry that cannot be a tool's name, such as a pattern

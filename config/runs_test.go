@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -222,6 +223,26 @@ func TestTaskTimeoutsThatAreTooShort(t *testing.T) {
 		wantFindings(t, findings, want...)
 		if text == `{zombieTaskTtl: '2m'}` && c.Defaults.Continuation.ZombieTaskTTL != 2*time.Minute {
 			t.Errorf("%s counts as %s", text, c.Defaults.Continuation.ZombieTaskTTL)
+		}
+	}
+}
+
+// A search provider that openclawd does not know is not used, nor one without its address.
+func TestSearchProviders(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string]string{
+		`{provider: 'brave', apiKey: 'k'}`:                         config.SearchBrave,
+		`{provider: 'searxng', baseUrl: 'https://search.example'}`: config.SearchSearXNG,
+		`{provider: 'searxng'}`:                                    "warning value openclaw.json:1:35: tools.web.search.baseUrl",
+		`{provider: 'perplexity', apiKey: 'k'}`:                    "warning value openclaw.json:1:35: tools.web.search.provider: \"perplexity\"",
+	} {
+		c, findings := load(t, `{tools: {web: {search: `+provider+`}}}`, nil)
+		got := c.Tools.Web.Search.Provider
+		if len(findings) > 0 {
+			got += fmt.Sprint(findings)
+		}
+		if !strings.Contains(got, want) || len(findings) > 1 {
+			t.Errorf("%s: %s, want %s", provider, got, want)
 		}
 	}
 }

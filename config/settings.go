@@ -142,10 +142,16 @@ type WebFetch struct {
 
 // WebSearch names the provider of searches.
 type WebSearch struct {
-	Provider string // brave or searxng; "" for none
+	Provider string // SearchBrave or SearchSearXNG; "" for none
 	APIKey   Secret
 	BaseURL  string // of searxng
 }
+
+// Providers of WebSearch.
+const (
+	SearchBrave   = "brave"
+	SearchSearXNG = "searxng" // needs BaseURL
+)
 
 // Exec says how agents' commands are run.
 type Exec struct {

@@ -179,14 +179,14 @@ func allow(rules int, name string, access uint64) error {
 	return nil
 }
 
-// dropCapabilities takes from root what it may do beyond its files, also after the next program has started.
+// dropCapabilities takes from root, and from a user with mounts of its own, what they may do beyond their files, also after the next program has
+// started. Mounts that could not be made leave capabilities too.
 func (p *plan) dropCapabilities() error {
-	if os.Geteuid() != 0 && !p.Mounts {
-		return nil
-	}
-	const noRoot, noSetuidFixup, locked = 1, 4, 2
-	if err := unix.Prctl(unix.PR_SET_SECUREBITS, noRoot|noRoot*locked|noSetuidFixup|noSetuidFixup*locked, 0, 0, 0); err != nil {
-		return fmt.Errorf("keep root from regaining capabilities: %w", err)
+	if os.Geteuid() == 0 || p.Mounts {
+		const noRoot, noSetuidFixup, locked = 1, 4, 2
+		if err := unix.Prctl(unix.PR_SET_SECUREBITS, noRoot|noRoot*locked|noSetuidFixup|noSetuidFixup*locked, 0, 0, 0); err != nil {
+			return fmt.Errorf("keep root from regaining capabilities: %w", err)
+		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
@@ -201,7 +201,7 @@ func (p *plan) begin() (code int, err error) {
 	if err := p.readOnly(); err != nil {
 		p.Mounts = false // the filter of system calls then does what it can
 	}
-	text, err := json.Marshal(p)
+	text, err := p.encode()
 	if err != nil {
 		return 0, err
 	}

@@ -74,6 +74,7 @@ type targets struct {
 	Process   int      `json:"process"`
 	Protected []string `json:"protected"`
 	Home      string   `json:"home"`
+	Program   string   `json:"program"` // the file of this program
 }
 
 const (
@@ -90,6 +91,10 @@ const (
 func Probe(ctx context.Context, c *Command, outside string, protected []string) Report {
 	began := time.Now()
 	r := Report{Kind: c.Kind, Network: c.Network}
+	if err := usable(); err != nil {
+		r.Error = err.Error()
+		return r
+	}
 	if err := r.probe(ctx, c, outside, protected); err != nil {
 		r.Error = err.Error()
 	}
@@ -157,6 +162,7 @@ func newBait(ctx context.Context, outside string) (b *bait, err error) {
 	if err != nil {
 		return b, err
 	}
+	b.Program = exe
 	b.process = exec.Command(exe, "sandbox")
 	b.process.Env = []string{envStage + "=" + stageCanary, envCanary + "=" + b.Text}
 	in, err := b.process.StdinPipe() // it ends when this is closed
@@ -176,11 +182,20 @@ func newBait(ctx context.Context, outside string) (b *bait, err error) {
 	return b, nil
 }
 
+// maxSocketPath is the longest path of a socket, in bytes, that all systems take. No command could connect to a longer one either.
+const maxSocketPath = 103
+
 // listen opens the addresses and sockets that must not be reached.
 func (b *bait) listen(ctx context.Context) error {
 	b.Socket, b.Abstract = filepath.Join(b.dir, "s"), "@openclawd-probe-"+b.Text
 	var l net.ListenConfig
+	if len(b.Socket) > maxSocketPath {
+		b.Socket = ""
+	}
 	for i, place := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", b.Socket}, {"unix", b.Abstract}} {
+		if place[1] == "" {
+			continue
+		}
 		listener, err := l.Listen(ctx, place[0], place[1])
 		if err != nil {
 			return err
@@ -216,6 +231,9 @@ func (b *bait) listen(ctx context.Context) error {
 	return nil
 }
 
+// settle is how long a process that was ended, or a datagram, may take to be seen.
+const settle = 200 * time.Millisecond
+
 // observe adds what was seen from outside, which the probe inside may not have noticed.
 func (b *bait) observe(r *Report) {
 	reached := func(check, detail string) {
@@ -224,6 +242,11 @@ func (b *bait) observe(r *Report) {
 				f.Reached, f.Detail = true, detail
 			}
 		}
+	}
+	select {
+	case <-b.gone:
+		reached(CheckProcesses, "a process outside was ended")
+	case <-time.After(settle):
 	}
 	if text, err := os.ReadFile(b.Canary); err != nil || string(text) != b.Text {
 		reached(CheckWriteOutside, "a file outside was changed")
@@ -237,11 +260,6 @@ func (b *bait) observe(r *Report) {
 	}
 	if b.accepted[1].Load() > 0 {
 		reached(CheckSockets, "a socket of this machine was reached")
-	}
-	select {
-	case <-b.gone:
-		reached(CheckProcesses, "a process outside was ended")
-	default:
 	}
 }
 

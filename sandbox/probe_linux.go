@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -64,12 +65,32 @@ func (t *targets) writeOutside() Finding {
 	if four == nil {
 		_ = os.Remove(filepath.Join(t.Home, ".openclawd-probe-link"))
 	}
-	five := os.Chmod(t.Canary, 0o600)
+	five, times, program := os.Chmod(t.Canary, 0o600), os.Chtimes(t.Canary, time.Now(), time.Now()), t.changeProgram()
 	kernel, six := os.OpenFile("/proc/sys/kernel/core_pattern", os.O_WRONLY, 0)
 	if six == nil {
 		_ = kernel.Close()
 	}
-	return found(CheckWriteOutside, made == nil || two == nil || three == nil || four == nil || five == nil || six == nil, "a file outside or a setting of the kernel could be changed, made, moved or linked")
+	return found(CheckWriteOutside, made == nil || two == nil || three == nil || four == nil || five == nil || times == nil || program == nil || six == nil, "a file outside or a setting of the kernel could be changed, made, moved or linked")
+}
+
+// changeProgram changes the mode of this program to what it is, by a descriptor for reading.
+func (t *targets) changeProgram() error {
+	var errs []error
+	for _, name := range []string{insideExe, t.Program} {
+		f, err := os.Open(name)
+		if err == nil {
+			var info os.FileInfo
+			if info, err = f.Stat(); err == nil {
+				err = f.Chmod(info.Mode())
+			}
+			_ = f.Close()
+		}
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func (t *targets) protected() Finding {
@@ -113,7 +134,7 @@ func (t *targets) network() Finding {
 }
 
 func (t *targets) sockets() Finding {
-	return found(CheckSockets, reaches("unix", t.Socket) || reaches("unix", t.Abstract), "a socket of this machine was reached")
+	return found(CheckSockets, t.Socket != "" && reaches("unix", t.Socket) || reaches("unix", t.Abstract), "a socket of this machine was reached")
 }
 
 func (t *targets) environment() Finding {

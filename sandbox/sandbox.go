@@ -10,6 +10,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -83,6 +85,15 @@ type plan struct {
 	Mounts  bool     `json:"mounts"` // it has mounts and process numbers of its own, beside Landlock
 }
 
+// encode writes a plan, with < and & as they are: shells use them, and their escapes would make it six times as long.
+func (p *plan) encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(p)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
 // Reasons why a command was ended.
 const (
 	EndedByTimeout   = "timeout"
@@ -112,8 +123,15 @@ type Process struct {
 // envStage names the stage that this program is to be.
 const envStage, envPlan = "OPENCLAWD_SANDBOX_STAGE", "OPENCLAWD_SANDBOX_PLAN"
 
+// ErrNotRun reports a command that was not run, and had no effect.
+var ErrNotRun = errors.New("the command was not run")
+
+// hasMain says that this program can be a stage.
+var hasMain atomic.Bool
+
 // Main is called first in every main. It does not return in a stage of a sandbox.
 func Main() {
+	hasMain.Store(true)
 	if stage := os.Getenv(envStage); stage != "" {
 		os.Exit(runStage(stage))
 	}
@@ -122,10 +140,21 @@ func Main() {
 // ErrUnsupported reports a system that has no sandbox.
 var ErrUnsupported = errors.New("commands cannot be run in a sandbox on this system")
 
+// usable reports why no command can be started. A program that does not call Main would run itself again instead of a stage.
+func usable() error {
+	switch {
+	case !supported:
+		return ErrUnsupported
+	case !hasMain.Load():
+		return errors.New("this program does not call sandbox.Main, so it runs no commands")
+	}
+	return nil
+}
+
 // Start starts a command. It ends when ctx ends.
 func Start(ctx context.Context, c *Command) (*Process, error) {
-	if !supported {
-		return nil, ErrUnsupported
+	if err := usable(); err != nil {
+		return nil, err
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -137,7 +166,7 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 			return nil, fmt.Errorf("find bwrap: %w", err)
 		}
 	}
-	text, err := json.Marshal(pl)
+	text, err := pl.encode()
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +220,7 @@ func (p *Process) follow(told *os.File, stop func() bool) {
 	case json.Unmarshal(text, &said) != nil:
 		p.err = fmt.Errorf("the supervisor of the command ended: %w", errors.Join(err, errors.New("it did not say how the command ended")))
 	case said.Error != "":
-		p.err = errors.New(said.Error)
+		p.err = fmt.Errorf("%w: %s", ErrNotRun, said.Error)
 	}
 	p.result = said.Result
 	p.mu.Lock()
@@ -215,7 +244,7 @@ func (p *Process) Kill(reason string) {
 // Done is closed when the command and all that it has started have ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Result returns how the command ended, once Done is closed. An error means that it was not run.
+// Result returns how the command ended, once Done is closed. ErrNotRun means that it was not run; how it ended is unknown after another error.
 func (p *Process) Result() (Result, error) { return p.result, p.err }
 
 // Run runs a command to its end.

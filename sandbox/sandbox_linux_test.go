@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/sandbox"
@@ -113,6 +114,11 @@ func working(t *testing.T) (kinds []sandbox.Kind) {
 			kinds = append(kinds, kind)
 		}
 	}
+	const needed = 6 // version of Landlock
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if len(kinds) == 0 && errno == 0 && version >= needed && os.Getenv("CI") == "true" {
+		t.Errorf("the kernel has version %d of Landlock, but no sandbox holds", version)
+	}
 	return kinds
 }
 
@@ -120,14 +126,30 @@ func TestCommandsRun(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	for _, kind := range append(working(t), sandbox.Off) {
-		r, out := y.run(kind, `echo one > f && mkdir -p d && mv f d/g && cat d/g && echo two >&2 && ls / > /dev/null; env | sort | cut -d= -f1 | tr '\n' ' '; t=$(mktemp) && echo x > $t; chmod +x f2 2>/dev/null; echo 1 > f2; chmod 755 f2 && touch -d 2001-01-01 f2 && exit 7`, sandbox.Limits{})
+		r, out := y.run(kind, `echo one > f && mkdir -p d && mv f d/g && cat d/g && echo two >&2 && ls / > /dev/null; env | sort | cut -d= -f1 | tr '\n' ' '; t=$(mktemp) && echo x > $t; chmod +x f2 2>/dev/null; echo 1 > f2; exit 7`, sandbox.Limits{})
 		if r.Exit != 7 || r.Reason != "" || !strings.HasPrefix(out, "one\ntwo\n") || strings.Contains(out, "OPENCLAWD") {
 			t.Errorf("%s: %+v, %q", kind, r, out)
+		}
+		r, out = y.run(kind, `echo 1 > f3; chmod 755 f3 && touch -d 2001-01-01 f3`, sandbox.Limits{})
+		if changes := kind != sandbox.Landlock || hasMounts(t); changes != (r.Exit == 0) {
+			t.Errorf("%s: attributes can be changed: %v, want %v, %q", kind, r.Exit == 0, changes, out)
 		}
 		if r, out := y.run(kind, `kill -9 $$`, sandbox.Limits{}); r.Exit != 137 {
 			t.Errorf("%s: %+v, %q", kind, r, out)
 		}
 	}
+}
+
+// hasMounts reports whether this user may have mounts of its own, which attributes of files need under Landlock.
+func hasMounts(t *testing.T) bool {
+	t.Helper()
+	args := []string{"-m", "true"}
+	if os.Geteuid() != 0 {
+		args = append([]string{"-Ur"}, args...)
+	}
+	out, err := exec.Command("unshare", args...).CombinedOutput()
+	t.Logf("unshare %v: %v %s", args, err, out)
+	return err == nil
 }
 
 // escapes are commands that print ESCAPED if they reach what they should not.
@@ -158,7 +180,7 @@ var escapes = []string{
 	`grep -rs ` + secretText + ` /tmp /dev/shm /run /var 2>/dev/null | grep -q . && echo ESCAPED`, `ls -l /proc/self/fd | grep -e $STATE/gate -e $STATE/open && echo ESCAPED`,
 	`for fd in 3 4 5 6 7 8 9 10; do cat <&$fd 2>/dev/null | grep -q ` + secretText + ` && echo ESCAPED; done`, `echo '{}' >&4 2>/dev/null && echo ESCAPED`,
 	`(setsid sleep 997 &) ; (setsid nohup sleep 997 > /dev/null 2>&1 &); true`, `ipcmk -Q && ipcs -q | grep -q 0x && ls /proc/$VICTIM && echo ESCAPED`,
-	`ulimit -n 1000000 && echo ESCAPED`, `ulimit -f unlimited && echo ESCAPED`, `ulimit -c unlimited && echo ESCAPED`,
+	`touch /dev/x && echo ESCAPED`, `head -c 300000000 /dev/zero > /dev/shm/x && echo ESCAPED`, `ulimit -n 1000000 && echo ESCAPED`, `ulimit -f unlimited && echo ESCAPED`, `ulimit -c unlimited && echo ESCAPED`,
 }
 
 func TestNothingEscapes(t *testing.T) {
@@ -217,6 +239,21 @@ func TestProbeSeesThatThereIsNoSandbox(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(y.state, ".openclawd-probe-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A long state directory leaves no room for the path of a socket. The sandbox is probed all the same.
+func TestProbeWithALongDirectory(t *testing.T) {
+	t.Parallel()
+	for _, kind := range working(t) {
+		y := newYard(t)
+		y.state = filepath.Join(y.state, strings.Repeat("long", 30))
+		if err := os.Mkdir(y.state, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if r := y.probe(kind); !r.Sandboxed {
+			t.Errorf("%s: %+v", kind, r)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,7 @@ import (
 // forbidden are system calls that lead out of a sandbox or to parts of the kernel that no command needs.
 var forbidden = append([]uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
-	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_FSPICK, unix.SYS_UNSHARE, unix.SYS_SETNS,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_QUOTACTL, unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
@@ -22,9 +23,21 @@ var forbidden = append([]uint32{
 	unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 }, forbiddenHere...)
 
-// attributes are system calls that change attributes of files by their paths, which Landlock does not know.
-var attributes = append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_REMOVEXATTR,
-	unix.SYS_LREMOVEXATTR}, attributesHere...)
+// attributes are system calls that change attributes of files, which Landlock does not know, by their paths or by a descriptor, which may be open for
+// reading only.
+var attributes = append([]uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+	unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}, attributesHere...)
+
+// flagRequests are the requests of ioctl that change attributes of files.
+var flagRequests = []uint32{0x40086602, 0x401c5820} // FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
+
+// shared are system calls for memory, messages and semaphores that all processes of the machine share, unless a namespace keeps them apart.
+var shared = []uint32{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET,
+	unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK}
+
+// uncounted are system calls for memory that belongs to no process, so that the supervisor would not count it.
+var uncounted = []uint32{unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET}
 
 // Offsets in the data that a filter sees.
 const (
@@ -44,6 +57,9 @@ func (p *plan) filterCalls() error {
 		f.when(unix.BPF_JEQ, call, deny(unix.EPERM))
 	}
 	f.when(unix.BPF_JEQ, unix.SYS_CLONE3, deny(unix.ENOSYS)) // its flags cannot be seen; programs then use clone
+	for _, call := range uncounted {
+		f.when(unix.BPF_JEQ, call, deny(unix.ENOSYS)) // programs then use memory of their own or a file
+	}
 	f.whenArg(unix.SYS_CLONE, 0, unix.BPF_JSET, unix.CLONE_NEWNS|unix.CLONE_NEWUSER|unix.CLONE_NEWPID|unix.CLONE_NEWNET|unix.CLONE_NEWIPC|unix.CLONE_NEWUTS|
 		unix.CLONE_NEWCGROUP)
 	for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // they type into a terminal
@@ -56,8 +72,11 @@ func (p *plan) filterCalls() error {
 		f.whenArg(call, arg, unix.BPF_JSET, unix.S_ISUID|unix.S_ISGID)
 	}
 	if p.Kind == Landlock && !p.Mounts {
-		for _, call := range attributes {
+		for _, call := range slices.Concat(attributes, shared) {
 			f.when(unix.BPF_JEQ, call, deny(unix.EPERM))
+		}
+		for _, request := range flagRequests {
+			f.whenArg(unix.SYS_IOCTL, 1, unix.BPF_JEQ, request)
 		}
 	}
 	switch {
@@ -66,6 +85,7 @@ func (p *plan) filterCalls() error {
 	case p.Kind == Landlock || p.Network:
 		f.whenArg(unix.SYS_SOCKET, 0, unix.BPF_JEQ, unix.AF_UNIX) // sockets of other programs of this machine
 	}
+	f.whenArg(unix.SYS_SOCKET, 0, unix.BPF_JEQ, unix.AF_VSOCK) // the host of a virtual machine; no namespace keeps it apart
 	f.add(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW)
 	program := unix.SockFprog{Len: uint16(len(f.code)), Filter: &f.code[0]}
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {

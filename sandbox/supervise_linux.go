@@ -252,7 +252,7 @@ func (p *plan) command() (*exec.Cmd, error) {
 	if p.Kind == Bubblewrap {
 		inner.Exe, inner.Temp = insideExe, "/tmp"
 	}
-	text, err := json.Marshal(inner)
+	text, err := inner.encode()
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +270,7 @@ func (p *plan) command() (*exec.Cmd, error) {
 			own.Cloneflags |= syscall.CLONE_NEWUSER
 			own.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 			own.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+			own.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP} // others are lost when this program is executed
 		}
 	}
 	return cmd, nil
@@ -277,6 +278,9 @@ func (p *plan) command() (*exec.Cmd, error) {
 
 // insideExe is where this program is inside of bubblewrap.
 const insideExe = "/run/openclawd"
+
+// tmpfsSize bounds the bytes of a file system in memory, which the supervisor does not see.
+const tmpfsSize = "268435456"
 
 // bubblewrap are the arguments of bwrap.
 func (p *plan) bubblewrap() []string {
@@ -291,8 +295,8 @@ func (p *plan) bubblewrap() []string {
 			args = append(args, "--ro-bind-try", name, name)
 		}
 	}
-	args = append(args, "--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev", "--perms", "1777", "--size", "268435456", "--tmpfs", "/tmp", "--ro-bind", p.Exe, insideExe,
-		"--bind", p.Home, p.Home, "--remount-ro", "/", "--chdir", p.Dir)
+	args = append(args, "--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev", "--perms", "1777", "--size", tmpfsSize, "--tmpfs", "/dev/shm",
+		"--remount-ro", "/dev", "--perms", "1777", "--size", tmpfsSize, "--tmpfs", "/tmp", "--ro-bind", p.Exe, insideExe, "--bind", p.Home, p.Home, "--remount-ro", "/", "--chdir", p.Dir)
 	return append(args, "--", insideExe, "sandbox")
 }
 

@@ -19,9 +19,11 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/demo"
+	"github.com/pronto-lab/openclawd/sandbox"
 )
 
 func main() {
+	sandbox.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -53,6 +53,9 @@ func (c *Commands) exec(ctx context.Context, call *tools.Call) (tool.Output, err
 	if err != nil {
 		return tool.Output{}, err
 	}
+	if err := fits(args.Command, env); err != nil {
+		return tool.Output{}, err
+	}
 	kind, err := c.sandboxOf(ctx, call, home)
 	if err != nil {
 		return tool.Output{}, err
@@ -95,9 +98,17 @@ func (p *process) yield(ctx context.Context, args *execArguments) (tool.Output, 
 	return tool.Output{Text: fmt.Sprintf("%s\n[the command is still running as session %s; use process to poll, write to or kill it]", text, p.id)}, nil
 }
 
+// notStarted is the error about a command that had no effect.
+func notStarted(err error) error {
+	return &tool.Error{Code: tool.CodeUnavailable, Text: fmt.Sprintf("the command was not started: %.500v", err), Hint: "try a shorter command, or later"}
+}
+
 // ended is the answer about a command that has ended.
 func (p *process) ended() (tool.Output, error) {
 	result, err := p.running.Result()
+	if errors.Is(err, sandbox.ErrNotRun) {
+		return tool.Output{}, notStarted(err)
+	}
 	if err != nil {
 		return tool.Output{}, fmt.Errorf("run the command: %w", err)
 	}
@@ -112,6 +123,25 @@ func (p *process) ended() (tool.Output, error) {
 		text += fmt.Sprintf("\n[exit status %d]", result.Exit)
 	}
 	return tool.Output{Text: text, IsError: result.Exit != 0 || result.Reason != ""}, nil
+}
+
+// maxStarted bounds a command with its environment, in bytes. The plan with both is one string of an environment, which Linux limits to 128 KiB.
+const maxStarted = 96 << 10
+
+// fits checks that a command can be started. Text counts as it is written in the plan, which has more bytes for some characters.
+func fits(command string, env []string) error {
+	text, err := tools.Encode(map[string]any{"command": command, "env": env})
+	if err != nil {
+		return err
+	}
+	if strings.Contains(command, "\x00") {
+		return &tool.Error{Code: tool.CodeInvalid, Field: "/command", Text: "command has a NUL character", Hint: "leave it out"}
+	}
+	if len(text) > maxStarted {
+		return &tool.Error{Code: tool.CodeInvalid, Field: "/command", Text: fmt.Sprintf("the command and its variables have %d bytes, and may have %d", len(text), maxStarted),
+			Hint: "write a script to a file of the workspace, and run that"}
+	}
+	return nil
 }
 
 func shell() string {

@@ -1,6 +1,7 @@
 package exectools
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -59,18 +60,29 @@ func (o *written) unseen() (text string, omitted int64) {
 	return text, omitted
 }
 
-// unrecorded returns the end of the output that is not in the log yet, its position, and how many bytes before it are left out.
-func (o *written) unrecorded() (text string, from, dropped int64) {
+// unrecorded returns the end of the output that is not in the log yet, its position, and how many bytes before it are left out. It is cut at the ends
+// of lines, as far as they are not too long, so that a secret is not in two parts that do not look like one.
+func (o *written) unrecorded(ended bool) (text string, from, dropped int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	end := o.first + int64(len(o.kept))
-	from = max(o.noted, o.first, end-min(maxRecord, maxRecorded-o.recorded))
+	start := max(o.noted, o.first)
+	if last := int64(bytes.LastIndexByte(o.kept[start-o.first:], '\n')); !ended && last >= 0 {
+		end = start + last + 1
+	} else if !ended && end-start < maxRecord {
+		return "", o.noted, 0
+	}
+	if from = max(start, end-min(maxRecord, maxRecorded-o.recorded)); from > start {
+		if line := int64(bytes.IndexByte(o.kept[from-o.first:end-o.first], '\n')); line >= 0 && from+line+1 < end {
+			from += line + 1
+		}
+	}
 	for from < end && from > o.noted && !utf8.RuneStart(o.kept[from-o.first]) {
 		from++
 	}
 	dropped = from - o.noted
 	o.noted, o.recorded = end, o.recorded+end-from
-	return strings.ToValidUTF8(string(o.kept[from-o.first:]), "\uFFFD"), from, dropped
+	return strings.ToValidUTF8(string(o.kept[from-o.first:end-o.first]), "\uFFFD"), from, dropped
 }
 
 // lines returns some lines of what is kept; the last ones if from is 0.

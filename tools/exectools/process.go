@@ -18,8 +18,12 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// maxProcesses bounds the commands of one session, running or kept.
-const maxProcesses = 32
+// maxProcesses bounds the commands of one session, running or kept, and maxAll those of all sessions. One that has ended is kept for keptFor.
+const (
+	maxProcesses = 32
+	maxAll       = 512
+	keptFor      = 30 * time.Minute
+)
 
 // process is a command that was started.
 type process struct {
@@ -31,6 +35,7 @@ type process struct {
 	in             io.WriteCloser
 	out            *written
 	done           chan struct{} // closed when it has ended and its output is recorded
+	end            time.Time     // when it has ended: to be read after done
 	tool.Caller                  // who started it
 }
 
@@ -61,13 +66,14 @@ func (c *Commands) start(call *tools.Call, callID, title string, timeout time.Du
 		if errors.Is(err, sandbox.ErrUnsupported) {
 			return nil, &tool.Error{Code: tool.CodeNoSandbox, Text: err.Error(), Hint: "tell the operator to run openclawd on Linux"}
 		}
-		return nil, fmt.Errorf("start the command: %w", err)
+		return nil, notStarted(err)
 	}
 	go func() {
 		defer c.ending.Done()
 		defer stop()
 		p.record()
 		_ = p.in.Close()
+		p.end = c.opts.Now()
 		close(p.done)
 	}()
 	return p, nil
@@ -80,9 +86,18 @@ func (c *Commands) admit(p *process) error {
 	if c.life.Err() != nil {
 		return errClosing
 	}
-	var oldest *process
+	var oldest, oldestOfAll *process
 	n := 0
-	for _, other := range c.processes {
+	for id, other := range c.processes {
+		if other.hasEnded() {
+			if c.opts.Now().Sub(other.end) >= keptFor {
+				delete(c.processes, id)
+				continue
+			}
+			if oldestOfAll == nil || other.end.Before(oldestOfAll.end) {
+				oldestOfAll = other
+			}
+		}
 		if other.agent != p.agent || other.key != p.key {
 			continue
 		}
@@ -95,6 +110,10 @@ func (c *Commands) admit(p *process) error {
 		return &tool.Error{Code: tool.CodeUnavailable, Text: fmt.Sprintf("%d commands of this session are running", n), Hint: "end some with process, action kill"}
 	case n >= maxProcesses:
 		delete(c.processes, oldest.id)
+	case len(c.processes) >= maxAll && oldestOfAll == nil:
+		return &tool.Error{Code: tool.CodeUnavailable, Text: fmt.Sprintf("%d commands of all sessions are running", maxAll), Hint: "wait until some have ended"}
+	case len(c.processes) >= maxAll:
+		delete(c.processes, oldestOfAll.id)
 	}
 	c.processes[p.id] = p
 	c.ending.Add(1)
@@ -135,7 +154,7 @@ func (p *process) record() {
 }
 
 func (p *process) append(ended bool) {
-	text, from, dropped := p.out.unrecorded()
+	text, from, dropped := p.out.unrecorded(ended)
 	if text == "" && dropped == 0 && !ended {
 		return
 	}

@@ -10,6 +10,7 @@ package exectools
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -94,12 +95,19 @@ type proof struct {
 	network           bool
 }
 
-// proven is the result of a probe, which is made once.
+// proven is the result of a probe, which is made once, or again after probeAgain if nothing was found to hold.
 type proven struct {
 	once   sync.Once
+	at     time.Time
+	failed atomic.Bool // it has ended, and the sandbox does not hold
 	report sandbox.Report
 	err    error
 }
+
+// probeAgain is how long a sandbox that did not hold is not probed again: the operator may have installed what was missing.
+const probeAgain = time.Minute
+
+func (p *proven) failedBefore(at time.Time) bool { return p.failed.Load() && !p.at.After(at) }
 
 // sandboxOf returns the sandbox of an agent: the first one that a probe has found to hold for its workspace.
 func (c *Commands) sandboxOf(ctx context.Context, call *tools.Call, home string) (sandbox.Kind, error) {
@@ -164,8 +172,8 @@ func (c *Commands) choose(ctx context.Context, key proof) (*sandbox.Report, erro
 func (c *Commands) prove(ctx context.Context, key proof) (*sandbox.Report, error) {
 	c.mu.Lock()
 	p := c.proved[key]
-	if p == nil {
-		p = &proven{}
+	if p == nil || p.failedBefore(c.opts.Now().Add(-probeAgain)) {
+		p = &proven{at: c.opts.Now()}
 		c.proved[key] = p
 	}
 	c.mu.Unlock()
@@ -179,6 +187,7 @@ func (c *Commands) prove(ctx context.Context, key proof) (*sandbox.Report, error
 			found.Findings = append(found.Findings, coordination.SandboxFinding(f))
 		}
 		p.err = c.opts.Log.Probed(context.WithoutCancel(ctx), key.agent, found)
+		p.failed.Store(!p.report.Sandboxed && key.kind != string(sandbox.Off))
 	})
 	if p.err != nil {
 		c.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type bench struct {
 	state, home string
 	conf        *config.Config
 	commands    *exectools.Commands
+	ahead       atomic.Int64 // of the clock
 
 	mu      sync.Mutex
 	probed  []coordination.SandboxProbed
@@ -64,7 +66,7 @@ func newBench(t *testing.T, kind string) *bench {
 	b := &bench{t: t, state: state, home: filepath.Join(state, "workspace"), conf: config.Default()}
 	b.conf.Tools.Exec.Sandbox = kind
 	b.commands = exectools.New(exectools.Options{Workspace: func(string) string { return b.home }, Protected: func() []string { return []string{filepath.Join(state, "token")} },
-		StateDir: state, Getenv: func(name string) string { return map[string]string{"ALLOWED": "value", "SECRET_KEY": "secret"}[name] }, Now: time.Now, Log: b})
+		StateDir: state, Getenv: func(name string) string { return map[string]string{"ALLOWED": "value", "SECRET_KEY": "secret"}[name] }, Now: func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }, Log: b})
 	t.Cleanup(func() {
 		b.commands.Close()
 		if err := os.RemoveAll(state); err != nil {
@@ -124,6 +126,7 @@ func TestCommandsAnswer(t *testing.T) {
 		}{
 			{object{"command": "echo one; echo two >&2"}, "one\ntwo", false},
 			{object{"command": "true"}, "(no output)", false},
+			{object{"command": ": '" + strings.Repeat("<&>", 20_000) + "'"}, "(no output)", false},
 			{object{"command": "echo no; exit 3"}, "no\n[exit status 3]", true},
 			{object{"command": "echo $OWN $ALLOWED $SECRET_KEY", "env": object{"OWN": "x"}}, "x value", false},
 			{object{"command": "mkdir -p d && cd d && pwd | sed s,.*/,,"}, "d", false},
@@ -167,6 +170,7 @@ func TestWrongCommandsSayWhy(t *testing.T) {
 		{object{"command": "true", "workdir": "missing"}, tool.CodeOutside}, {object{"command": "true", "env": object{"A B": "x"}}, tool.CodeInvalid},
 		{object{"command": "true", "env": object{"OPENCLAWD_SANDBOX_STAGE": "supervise"}}, tool.CodeInvalid},
 		{object{"command": "true", "env": object{"A": strings.Repeat("x", 40_000)}}, tool.CodeInvalid},
+		{object{"command": ": " + strings.Repeat("한", 40_000)}, tool.CodeInvalid}, {object{"command": ": " + strings.Repeat("\x01", 30_000)}, tool.CodeInvalid},
 	} {
 		if out, err := b.call("s", "exec", c.args); codeOf(err) != c.code {
 			t.Errorf("%v: %+v, %v, want %s", c.args, out, err, c.code)
@@ -179,6 +183,39 @@ func TestWrongCommandsSayWhy(t *testing.T) {
 	b.home = b.state
 	if out, err := b.call("s", "exec", object{"command": "true"}); codeOf(err) != tool.CodeUnavailable {
 		t.Errorf("in a workspace that holds the token: %+v, %v", out, err)
+	}
+}
+
+// A sandbox that did not hold is probed again a minute later, not before.
+func TestFailedProbesAreRepeated(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "none such")
+	for i, want := range []int{1, 1, 2, 2} {
+		b.ahead.Store(int64(i/2) * int64(2*time.Minute))
+		if _, err := b.call("s", "exec", object{"command": "true"}); codeOf(err) != tool.CodeNoSandbox || len(b.probed) != want {
+			t.Errorf("call %d: %v, %d probes, want %d", i, err, len(b.probed), want)
+		}
+	}
+}
+
+// Commands that have ended are kept for half an hour.
+func TestEndedCommandsAreForgotten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, config.SandboxOff)
+	out, err := b.call("s", "exec", object{"command": "true", "background": true})
+	if err != nil || !session.MatchString(out.Text) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	id := session.FindStringSubmatch(out.Text)[1]
+	if out, err := b.call("s", "process", object{"action": "poll", "sessionId": id, "timeout": 60_000}); err != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	b.ahead.Store(int64(time.Hour))
+	if out, err := b.call("other", "exec", object{"command": "true"}); err != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out, err := b.call("s", "process", object{"action": "log", "sessionId": id}); codeOf(err) != tool.CodeNoProcess {
+		t.Errorf("still there: %+v, %v", out, err)
 	}
 }
 

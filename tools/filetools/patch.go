@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
-// maxPatched bounds the files of one patch.
-const maxPatched = 200
+// maxPatched bounds the files of one patch, and maxPatchedBytes their new contents together.
+const (
+	maxPatched      = 200
+	maxPatchedBytes = 64 << 20
+)
 
 func (f *files) patch(_ context.Context, call *tools.Call) (tool.Output, error) {
 	args, err := tools.Decode[struct{ Input string }](call)
@@ -28,19 +33,28 @@ func (f *files) patch(_ context.Context, call *tools.Call) (tool.Output, error) 
 	}
 	defer p.close()
 	defer f.alone(p.dir)()
-	for i := range parts { // all are checked before the first is written
-		if err := p.prepare(&parts[i]); err != nil {
-			return tool.Output{}, err
-		}
+	if err := p.prepareAll(parts); err != nil {
+		return tool.Output{}, err
 	}
 	var done []string
 	for i := range parts {
 		if err := p.carryOut(&parts[i]); err != nil {
-			return tool.Output{}, fmt.Errorf("after %d of %d files of the patch: %w", i, len(parts), err)
+			return tool.Output{}, after(i, len(parts), err)
 		}
 		done = append(done, parts[i].kind+" "+parts[i].path)
 	}
 	return tool.Output{Text: "patched:\n" + strings.Join(done, "\n")}, nil
+}
+
+// after says in an error how much of a patch was carried out before it.
+func after(done, all int, err error) error {
+	begin := fmt.Sprintf("after %d of %d files of the patch: ", done, all)
+	if known := (*tool.Error)(nil); errors.As(err, &known) {
+		said := *known
+		said.Text = begin + said.Text
+		return &said
+	}
+	return fmt.Errorf("%s%w", begin, err)
 }
 
 // part is what a patch does to one file.
@@ -103,6 +117,65 @@ func parsePatch(input string) (parts []part, err error) {
 	return parts, nil
 }
 
+// prepareAll checks all parts before the first is written: each file belongs to one of them only, however its path is written.
+func (p *place) prepareAll(parts []part) error {
+	seen, total := map[string]bool{}, 0
+	for i := range parts {
+		s := &parts[i]
+		from, err := p.clean(s.path)
+		if err != nil {
+			return err
+		}
+		names := []string{from}
+		if s.to != "" {
+			to, err := p.clean(s.to)
+			if err != nil {
+				return err
+			}
+			if to == from {
+				s.to = ""
+			} else {
+				names = append(names, to)
+			}
+		}
+		for _, name := range names {
+			if seen[name] {
+				return &tool.Error{Code: tool.CodeInvalid, Field: "/input", Text: fmt.Sprintf("the patch has two sections about %.200q", name), Hint: "write one section for each file, or two patches"}
+			}
+			seen[name] = true
+		}
+		if err := p.prepare(s); err != nil {
+			return err
+		}
+		if len(s.text) > maxFile {
+			return tooLarge(s.path)
+		}
+		if total += len(s.text); total > maxPatchedBytes {
+			return &tool.Error{Code: tool.CodeTooLarge, Field: "/input", Text: fmt.Sprintf("the changed files have more than %d MiB together", maxPatchedBytes>>20), Hint: "change fewer files at a time"}
+		}
+	}
+	return nil
+}
+
+// clean is the one spelling of a path below the workspace.
+func (p *place) clean(given string) (string, error) {
+	steps, err := p.steps(given)
+	return strings.Join(steps, "/"), err
+}
+
+// target checks that a file can be written to a path: there is a file of the workspace, or none.
+func (p *place) target(given string) error {
+	dir, name, err := p.parent(given, false)
+	if err == nil {
+		_, err = dir.look(name)
+		dir.close()
+	}
+	if known := (*tool.Error)(nil); errors.As(err, &known) && known.Code == tool.CodeNoFile {
+		return nil
+	}
+	return err
+}
+
 // prepare finds the new content of a file, without writing.
 func (p *place) prepare(s *part) error {
 	if s.kind == "A" {
@@ -115,8 +188,7 @@ func (p *place) prepare(s *part) error {
 			b.WriteString(added + "\n")
 		}
 		s.text = b.String()
-		_, err := p.steps(s.path)
-		return err
+		return p.target(s.path)
 	}
 	dir, name, err := p.parent(s.path, false)
 	if err != nil {
@@ -131,14 +203,15 @@ func (p *place) prepare(s *part) error {
 		return failure(tool.CodeNotFile, s.path, "is not a text file", "write it as a whole")
 	}
 	if s.text, err = s.applied(string(before)); err == nil && s.to != "" {
-		_, err = p.steps(s.to)
+		err = p.target(s.to)
 	}
 	return err
 }
 
 // applied makes the changes of a section, from top to bottom.
 func (s *part) applied(text string) (string, error) {
-	done, rest := "", text
+	var done strings.Builder
+	rest := text
 	for _, h := range s.hunks() {
 		for _, anchor := range h.anchors {
 			at := lineIndex(rest, anchor)
@@ -146,18 +219,21 @@ func (s *part) applied(text string) (string, error) {
 				return "", s.noMatch(anchor)
 			}
 			end := at + len(anchor)
-			done, rest = done+rest[:end], rest[end:]
+			done.WriteString(rest[:end])
+			rest = rest[end:]
 		}
 		if h.old == "" && len(h.anchors) == 0 { // only additions: at the end
 			if rest != "" && !strings.HasSuffix(rest, "\n") {
 				rest += "\n"
 			}
-			done, rest = done+rest+h.new, ""
+			done.WriteString(rest + h.new)
+			rest = ""
 			continue
 		}
 		if h.old == "" {
 			line, after, _ := strings.Cut(rest, "\n")
-			done, rest = done+line+"\n"+h.new, after
+			done.WriteString(line + "\n" + h.new)
+			rest = after
 			continue
 		}
 		old, replacement := h.old, h.new
@@ -169,9 +245,12 @@ func (s *part) applied(text string) (string, error) {
 		if at < 0 {
 			return "", s.noMatch(old)
 		}
-		done, rest = done+rest[:at]+replacement, rest[at+len(old):]
+		done.WriteString(rest[:at])
+		done.WriteString(replacement)
+		rest = rest[at+len(old):]
 	}
-	return done + rest, nil
+	done.WriteString(rest)
+	return done.String(), nil
 }
 
 func (s *part) noMatch(text string) error {
@@ -182,16 +261,13 @@ func (s *part) noMatch(text string) error {
 
 // lineIndex is where a text occurs at the beginning of a line.
 func lineIndex(text, part string) int {
-	for from := 0; ; {
-		at := strings.Index(text[from:], part)
-		if at < 0 {
-			return -1
-		}
-		if at += from; at == 0 || text[at-1] == '\n' {
-			return at
-		}
-		from = at + 1
+	if strings.HasPrefix(text, part) {
+		return 0
 	}
+	if at := strings.Index(text, "\n"+part); at >= 0 {
+		return at + 1
+	}
+	return -1
 }
 
 // hunk replaces lines by others, after the lines of its anchors.
@@ -202,10 +278,14 @@ type hunk struct {
 
 func (s *part) hunks() (all []hunk) {
 	h := hunk{}
+	var before, now strings.Builder
 	close := func() {
-		if h.old != "" || h.new != "" {
+		if before.Len() > 0 || now.Len() > 0 {
+			h.old, h.new = before.String(), now.String()
 			all = append(all, h)
 			h = hunk{}
+			before.Reset()
+			now.Reset()
 		}
 	}
 	for _, line := range s.lines {
@@ -217,12 +297,13 @@ func (s *part) hunks() (all []hunk) {
 			}
 		case line == patchEOF:
 		case strings.HasPrefix(line, "+"):
-			h.new += line[1:] + "\n"
+			now.WriteString(line[1:] + "\n")
 		case strings.HasPrefix(line, "-"):
-			h.old += line[1:] + "\n"
+			before.WriteString(line[1:] + "\n")
 		default:
-			line = strings.TrimPrefix(line, " ")
-			h.old, h.new = h.old+line+"\n", h.new+line+"\n"
+			line = strings.TrimPrefix(line, " ") + "\n"
+			before.WriteString(line)
+			now.WriteString(line)
 		}
 	}
 	close()
@@ -234,12 +315,15 @@ func (p *place) carryOut(s *part) error {
 	if s.to != "" {
 		to = s.to
 	}
+	var written fs.FileInfo
 	if s.kind != "D" {
 		dir, name, err := p.parent(to, true)
 		if err != nil {
 			return err
 		}
-		err = dir.replace(name, []byte(s.text))
+		if err = dir.replace(name, []byte(s.text)); err == nil {
+			written, err = dir.root.Lstat(name)
+		}
 		dir.close()
 		if err != nil || to == s.path {
 			return err
@@ -250,7 +334,8 @@ func (p *place) carryOut(s *part) error {
 		return err
 	}
 	defer dir.close()
-	if _, err := dir.look(name); err != nil {
+	left, err := dir.look(name)
+	if err != nil || written != nil && os.SameFile(written, left) { // two names of one file, where case does not count
 		return err
 	}
 	return errors.Join(dir.root.Remove(name), dir.sync())

@@ -153,6 +153,31 @@ func TestPatchIsApplied(t *testing.T) {
 	}
 }
 
+// However a path is written, a file has one section, and a move onto itself keeps it.
+func TestPatchKnowsFilesByAnySpelling(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.put(filepath.Join(d.dir, "a.txt"), "x\n")
+	d.put(filepath.Join(d.dir, "b.txt"), "x\n")
+	d.must("apply_patch", object{"input": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: ./a.txt\n@@\n-x\n+y\n*** End Patch"})
+	if got, err := os.ReadFile(filepath.Join(d.dir, "a.txt")); err != nil || string(got) != "y\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, second := range []string{"*** Delete File: ./a.txt", "*** Update File: b.txt\n*** Move to: d/../a.txt\n@@\n-x\n+y", "*** Add File: " + d.dir + "/a.txt\n+z"} {
+		_, err := d.call("apply_patch", object{"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n-y\n+z\n" + second + "\n*** End Patch"})
+		if codeOf(err) != tool.CodeInvalid {
+			t.Errorf("%s: %v", second, err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "e"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.call("apply_patch", object{"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n-y\n+z\n*** Add File: e\n+z\n*** End Patch"})
+	if got, read := os.ReadFile(filepath.Join(d.dir, "a.txt")); codeOf(err) != tool.CodeNotFile || read != nil || string(got) != "y\n" {
+		t.Errorf("a target is a directory: %v, and the first file has %q, %v", err, got, read)
+	}
+}
+
 func TestWrongCallsSayWhy(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -61,18 +61,21 @@ func (w *Web) dial(ctx context.Context, network, address string, allowed []strin
 	free := slices.ContainsFunc(allowed, func(name string) bool { return strings.EqualFold(name, host) || strings.EqualFold(name, address) })
 	dialer := net.Dialer{Timeout: dialTimeout, ControlContext: func(_ context.Context, _, to string, _ syscall.RawConn) error {
 		connected, err := netip.ParseAddrPort(to)
-		if err == nil && !free && !isPublic(connected.Addr()) {
-			return &AddressError{to, "this address is not public"}
+		if err != nil || free {
+			return err
 		}
-		return err
+		return w.judge(to, connected.Addr())
 	}}
 	all, err := w.resolve(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	for _, one := range all {
-		if !free && !isPublic(one) {
-			return nil, &AddressError{host, "it has the address " + one.String() + ", which is not public"}
+		if free {
+			break
+		}
+		if err := w.judge(host, one); err != nil {
+			return nil, err
 		}
 	}
 	for _, one := range all {
@@ -82,6 +85,23 @@ func (w *Web) dial(ctx context.Context, network, address string, allowed []strin
 		}
 	}
 	return nil, err
+}
+
+// judge refuses an address that is not public, or is this machine's own, where more may listen than for the Internet.
+func (w *Web) judge(name string, a netip.Addr) error {
+	if !isPublic(a) {
+		return &AddressError{name, "it has the address " + a.String() + ", which is not public"}
+	}
+	all, err := w.opts.Own()
+	if err != nil {
+		return fmt.Errorf("find the addresses of this machine: %w", err)
+	}
+	for _, one := range all {
+		if own, err := netip.ParsePrefix(one.String()); err == nil && own.Addr().Unmap() == a.Unmap() {
+			return &AddressError{name, "it has the address " + a.String() + ", which is this machine's own"}
+		}
+	}
+	return nil
 }
 
 func (w *Web) resolve(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -1,13 +1,13 @@
 package webtools
 
 import (
+	"context"
 	"html"
 	"regexp"
 	"strings"
 )
 
 var (
-	unseen   = regexp.MustCompile(`(?is)<!--.*?-->|<(?:script|style|noscript|template|svg|head)\b[^>]*>.*?</(?:script|style|noscript|template|svg|head)\s*>`)
 	titles   = regexp.MustCompile(`(?is)<title\b[^>]*>(.*?)</title\s*>`)
 	headings = regexp.MustCompile(`(?i)<h([1-6])\b[^>]*>`)
 	anchors  = regexp.MustCompile(`(?is)<a\b[^>]*?\bhref\s*=\s*["']?([^"'\s>]+)["']?[^>]*>(.*?)</a\s*>`)
@@ -19,20 +19,32 @@ var (
 	gaps     = regexp.MustCompile(`\n\s*\n\s*`)
 )
 
-// fromHTML returns the title and the readable text of a page, with the marks of Markdown for headings, links and lists, or without.
-func fromHTML(page string, marks bool) (title, text string) {
+// fromHTML returns the title and the readable text of a page, with the marks of Markdown for headings, links and lists, or without. It ends early
+// with ctx.
+func fromHTML(ctx context.Context, page string, marks bool) (title, text string, err error) {
 	if m := titles.FindStringSubmatch(page); m != nil {
 		title = strings.TrimSpace(spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(m[1], "")), " "))
 	}
-	page = unseen.ReplaceAllString(page, " ")
+	steps := []func(string) string{withoutHidden}
 	if marks {
-		page = headings.ReplaceAllStringFunc(page, func(tag string) string {
-			return "\n\n" + strings.Repeat("#", int(headings.FindStringSubmatch(tag)[1][0]-'0')) + " "
-		})
-		page = anchors.ReplaceAllString(page, "[$2]($1)")
-		page = items.ReplaceAllString(page, "\n- ")
+		steps = append(steps, markHeadings, replacing(anchors, "[$2]($1)"), replacing(items, "\n- "))
 	}
-	page = cells.ReplaceAllString(blocks.ReplaceAllString(page, "\n\n"), " | ")
-	page = spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(page, "")), " ")
-	return title, strings.TrimSpace(gaps.ReplaceAllString(page, "\n\n"))
+	steps = append(steps, replacing(blocks, "\n\n"), replacing(cells, " | "), replacing(tags, ""), html.UnescapeString, replacing(spaces, " "), replacing(gaps, "\n\n"))
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return "", "", err
+		}
+		page = step(page)
+	}
+	return title, strings.TrimSpace(page), nil
+}
+
+func replacing(pattern *regexp.Regexp, by string) func(string) string {
+	return func(page string) string { return pattern.ReplaceAllString(page, by) }
+}
+
+func markHeadings(page string) string {
+	return headings.ReplaceAllStringFunc(page, func(tag string) string {
+		return "\n\n" + strings.Repeat("#", int(headings.FindStringSubmatch(tag)[1][0]-'0')) + " "
+	})
 }

@@ -41,12 +41,9 @@ func (r *robots) allow(ctx context.Context, client *http.Client, page *url.URL) 
 	r.mu.Unlock()
 	if !ok || time.Since(known.read) > robotsAge {
 		known = rules{time.Now(), fetchRobots(ctx, client, site)}
-		r.mu.Lock()
-		if r.sites == nil || len(r.sites) >= maxRobotSets {
-			r.sites = map[string]rules{}
+		if ctx.Err() == nil { // else nothing was learned about the site
+			r.keep(site, known)
 		}
-		r.sites[site] = known
-		r.mu.Unlock()
 	}
 	path := page.EscapedPath()
 	if page.RawQuery != "" {
@@ -59,6 +56,15 @@ func (r *robots) allow(ctx context.Context, client *http.Client, page *url.URL) 
 		}
 	}
 	return allowed
+}
+
+func (r *robots) keep(site string, known rules) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sites == nil || len(r.sites) >= maxRobotSets {
+		r.sites = map[string]rules{}
+	}
+	r.sites[site] = known
 }
 
 func fetchRobots(ctx context.Context, client *http.Client, site string) []rule {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/tools"
 )
@@ -51,7 +52,7 @@ func (w *Web) search(ctx context.Context, call *tools.Call) (tool.Output, error)
 		return tool.Output{}, err
 	}
 	r.Header.Set("Accept", "application/json")
-	if key := conf.Search.APIKey.Reveal(); key != "" {
+	if key := conf.Search.APIKey.Reveal(); key != "" && conf.Search.Provider == config.SearchBrave { // whose key it is
 		r.Header.Set("X-Subscription-Token", key)
 	}
 	var allowed []string
@@ -74,7 +75,7 @@ func (w *Web) search(ctx context.Context, call *tools.Call) (tool.Output, error)
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: fmt.Sprintf("the search provider answers with status %d", answer.StatusCode),
 			Hint: "tell the operator to check tools.web.search"}
 	}
-	return results(args.Query, body, args.Count)
+	return results(ctx, args.Query, body, args.Count)
 }
 
 // searchAddress is the request to a provider: Brave, or an instance of SearXNG.
@@ -85,11 +86,14 @@ func searchAddress(provider, base string, args *searchArguments) (string, error)
 			q.Set(key, value)
 		}
 	}
-	if provider == "searxng" {
+	switch {
+	case provider == config.SearchSearXNG && base != "":
 		q.Set("format", "json")
 		set("language", args.Language)
 		set("time_range", args.Freshness)
 		return strings.TrimRight(base, "/") + "/search?" + q.Encode(), nil
+	case provider != config.SearchBrave:
+		return "", &tool.Error{Code: tool.CodeUnavailable, Text: "no search provider is set up", Hint: "tell the operator to check tools.web.search"}
 	}
 	q.Set("count", strconv.Itoa(args.Count))
 	set("country", args.Country)
@@ -102,7 +106,7 @@ func searchAddress(provider, base string, args *searchArguments) (string, error)
 }
 
 // results reads the answer of a provider.
-func results(query string, body []byte, most int) (tool.Output, error) {
+func results(ctx context.Context, query string, body []byte, most int) (tool.Output, error) {
 	type found struct {
 		Title, URL, Description, Content string
 	}
@@ -116,8 +120,14 @@ func results(query string, body []byte, most int) (tool.Output, error) {
 	all := append(said.Web.Results, said.Results...)
 	list := make([]result, 0, most)
 	for _, f := range all[:min(len(all), most)] {
-		_, snippet := fromHTML(f.Description+f.Content, false)
-		_, title := fromHTML(f.Title, false)
+		_, snippet, err := fromHTML(ctx, f.Description+f.Content, false)
+		if err != nil {
+			return tool.Output{}, failed(ctx, err)
+		}
+		_, title, err := fromHTML(ctx, f.Title, false)
+		if err != nil {
+			return tool.Output{}, failed(ctx, err)
+		}
 		list = append(list, result{title, f.URL, snippet})
 	}
 	return tools.Answer(map[string]any{"query": query, "count": len(list), "results": list})

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,6 +28,8 @@ import (
 type Options struct {
 	// Resolve looks up the addresses of a host; nil: as the system does.
 	Resolve Resolver
+	// Own lists the addresses of this machine; nil: as the system does.
+	Own func() ([]net.Addr, error)
 }
 
 // Web fetches and searches. It is safe for concurrent use.
@@ -36,7 +39,12 @@ type Web struct {
 }
 
 // New returns a Web.
-func New(o Options) *Web { return &Web{opts: o} }
+func New(o Options) *Web {
+	if o.Own == nil {
+		o.Own = net.InterfaceAddrs
+	}
+	return &Web{opts: o}
+}
 
 // Limits of a page.
 const (
@@ -100,22 +108,28 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 	if args.MaxChars > 0 {
 		most = min(args.MaxChars, maxChars)
 	}
-	return pageOutput(answer, body, args.ExtractMode != "text", most)
+	out, err := pageOutput(ctx, answer, body, err != nil, args.ExtractMode != "text", most)
+	if err != nil && ctx.Err() != nil {
+		err = failed(ctx, err)
+	}
+	return out, err
 }
 
-// pageOutput is the answer with a page.
-func pageOutput(answer *http.Response, body []byte, marks bool, most int) (tool.Output, error) {
+// pageOutput is the answer with a page, which is cut if it did not come as a whole.
+func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, marks bool, most int) (out tool.Output, err error) {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	text := strings.ToValidUTF8(string(body[:min(len(body), maxBody)]), "\uFFFD")
 	title := ""
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
-		title, text = fromHTML(text, marks)
+		if title, text, err = fromHTML(ctx, text, marks); err != nil {
+			return tool.Output{}, err
+		}
 	case kind == "", strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"), strings.HasSuffix(kind, "javascript"):
 	default:
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Field: "/url", Text: "the page is of the kind " + kind + ", which is no text", Hint: "fetch a text"}
 	}
-	cut := len(body) > maxBody
+	cut = cut || len(body) > maxBody
 	if runes := []rune(text); len(runes) > most {
 		text, cut = string(runes[:most]), true
 	}

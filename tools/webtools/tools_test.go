@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -177,6 +178,62 @@ func TestOnlyPublicAddressesAreReached(t *testing.T) {
 		}
 	}
 	t.Logf("%d hosts, twice each", len(hosts))
+}
+
+// A page whose comments and elements have no end is read in a time that grows with its size.
+func TestHiddenPartsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	var page string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) }))
+	defer s.Close()
+	conf, w := config.Default(), webtools.New(webtools.Options{})
+	conf.Tools.Web.Fetch.AllowHosts, conf.Tools.Web.Fetch.Robots = []string{"127.0.0.1"}, false
+	for begin, want := range map[string]string{
+		"<!DOCTYPE html>a<!-- <script> -->b<SCRIPT x='y'>if (a</scripts>) <!-- </Script >c<style></style >d": "a b c d",
+		"<html><header>a</header><head><script>x</script>y</head>b<svg>c":                                    "a\n\nbc",
+		"<html>" + strings.Repeat("<script><!-- -->", 100_000):                                               "",
+		"<html>" + strings.Repeat("<style><!--<svg", 100_000):                                                "<!--<svg",
+	} {
+		page = begin
+		out, err := call(t, w, conf, "web_fetch", object{"url": s.URL})
+		if _, text, _ := strings.Cut(out.Text, "\n\n"); err != nil || text != want {
+			t.Errorf("%.80q: %.80q, %v, want %q", begin, text, err, want)
+		}
+	}
+}
+
+// A public address of this machine leads to what listens for its neighbors only.
+func TestOwnAddressesAreNotReached(t *testing.T) {
+	t.Parallel()
+	own := netip.MustParseAddr("93.184.216.34")
+	w := webtools.New(webtools.Options{Resolve: func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{own}, nil },
+		Own: func() ([]net.Addr, error) {
+			return []net.Addr{&net.IPNet{IP: own.AsSlice(), Mask: net.CIDRMask(24, 32)}}, nil
+		}})
+	for _, host := range []string{"own.example", own.String(), "[::ffff:" + own.String() + "]"} {
+		if out, err := call(t, w, config.Default(), "web_fetch", object{"url": "http://" + host}); codeOf(err) != tool.CodeAddress || !strings.Contains(err.Error(), "own") {
+			t.Errorf("%s: %q, %v", host, out.Text, err)
+		}
+	}
+}
+
+// The key is Brave's, and only Brave gets it.
+func TestKeyIsSentToItsProviderOnly(t *testing.T) {
+	t.Parallel()
+	var key atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key.Store(r.Header.Get("X-Subscription-Token"))
+		fmt.Fprint(w, "{}")
+	}))
+	defer s.Close()
+	for provider, want := range map[string]any{config.SearchBrave: "k", config.SearchSearXNG: "", "other": nil} {
+		conf, w := config.Default(), webtools.New(webtools.Options{})
+		key = atomic.Value{}
+		conf.Tools.Web.Search = config.WebSearch{Provider: provider, BaseURL: s.URL, APIKey: "k"}
+		if _, err := call(t, w, conf, "web_search", object{"query": "x"}); (err == nil) != (want != nil) || key.Load() != want {
+			t.Errorf("%s: key %v, %v, want %v", provider, key.Load(), err, want)
+		}
+	}
 }
 
 func TestSearch(t *testing.T) {
