@@ -196,7 +196,7 @@ func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
 func TestRepeatedEventsAreOneFact(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(s *slacktest.Options, _ *channel.Options) {
-		s.Ack, s.Retries = 50*time.Millisecond, []time.Duration{time.Millisecond, time.Hour}
+		s.Ack, s.Retries = 2*time.Second, []time.Duration{time.Millisecond, time.Hour}
 	}).start()
 	m.ruda.LoseAcks(1)
 	m.ruda.SendTwice(1)
