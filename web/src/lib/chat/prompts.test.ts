@@ -19,6 +19,7 @@ const writers = [
 ];
 const senders = [
   'services/continuer/perform.go',
+  'services/scheduler/begin.go', // texts of people's own jobs, which begin as they like
   'tools/collabtools/session.go',
   'tools/plantools/notify.go',
   'tools/tasktools/then.go',
