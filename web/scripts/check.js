@@ -55,7 +55,7 @@ const budgets = [
   ),
   // A quarter of it is the editor and the chart of SQL, which only administrators load. 4 KiB are the sentences for the prompts of the program
   // in both languages, and the summary of a comparison.
-  ['all files', zipped(all), 524 * kib],
+  ['all files', zipped(all), 526 * kib],
 ];
 for (const [name, size, budget] of budgets) {
   console.log(`${name.padEnd(32)}${(size / kib).toFixed(1).padStart(8)} of ${budget / kib} KiB gzipped`);
