@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/internal/subprocess"
 )
 
 const (
@@ -44,7 +45,8 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Command}, c.Args...), Env: environment, Dir: dir, WaitDelay: stopTime}
-	own(cmd)
+	subprocess.OwnGroup(cmd)
+	endWithThis(cmd)
 	p := &process{cmd: cmd, errors: &tail{hide: s.hide}, gone: make(chan struct{})}
 	cmd.Stderr = p.errors
 	if p.in, err = cmd.StdinPipe(); err != nil {
@@ -64,7 +66,7 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	p.out = &limited{ReadCloser: read, flooded: func() { ended(errFlood) }}
 	go func() {
 		p.err = cmd.Wait()
-		killGroup(cmd) // what it has left behind
+		_ = subprocess.KillGroup(cmd) // what it has left behind, if anything
 		close(p.gone)
 	}()
 	return p, nil
@@ -117,11 +119,11 @@ func directory(c *config.MCPServer, home string) string {
 // stop ends the program: by closing its input, by asking it, by force.
 func (p *process) stop() {
 	p.in.Close()
-	for _, next := range []func(*exec.Cmd){terminateGroup, killGroup} {
+	for _, next := range []func(*exec.Cmd) error{subprocess.TerminateGroup, subprocess.KillGroup} {
 		if p.ends(stopTime) {
 			break
 		}
-		next(p.cmd)
+		_ = next(p.cmd) // an error says that it has ended
 	}
 	<-p.gone
 	p.out.Close()

@@ -5,15 +5,5 @@ import (
 	"syscall"
 )
 
-// own puts a program into a process group of its own. It ends with this program, however that ends.
-func own(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-func terminateGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGTERM) }
-
-func killGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
-
-func signalGroup(cmd *exec.Cmd, signal syscall.Signal) {
-	_ = syscall.Kill(-cmd.Process.Pid, signal) // none is left: that is the aim
-}
+// endWithThis lets a program end with this one, however that ends.
+func endWithThis(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }

@@ -379,7 +379,11 @@ func TestChanges(t *testing.T) {
 	if names := h.offered(eden()); len(names) > 0 {
 		t.Errorf("%q", names)
 	}
-	h.until("what the server has started is gone", func() bool { return syscall.Kill(child, 0) != nil || zombie(child) })
+	process, err := os.FindProcess(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.until("what the server has started is gone", func() bool { return process.Signal(syscall.Signal(0)) != nil || zombie(child) })
 }
 
 // zombie reports whether a process has ended, although its parent has not taken notice.

@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/internal/subprocess"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
@@ -70,18 +71,6 @@ func (x *Service) Checks() worker.Handler {
 
 var errChecksOff = errors.New("the job has a check, and checks are off: set cron.triggers.enabled to true")
 
-// environment is what a check gets: a few variables, and those that the configuration allows commands of agents. The server's own may be
-// secrets.
-func environment(home string, allowed []string) []string {
-	all := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
-	for _, name := range append([]string{"LANG", "LC_ALL", "TZ"}, allowed...) {
-		if value := os.Getenv(name); value != "" {
-			all = append(all, name+"="+value) // the last one of a name counts
-		}
-	}
-	return all
-}
-
 // runCheck runs the command in the agent's workspace, in a process group that ends with it. It runs outside of the sandbox.
 func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
 	p, err := payloadOf(what.Payload)
@@ -93,15 +82,18 @@ func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordina
 	}
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(time.Duration(p.TimeoutSeconds)*time.Second, usualCheck))
 	defer stop()
-	command := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
-	command.Dir = x.o.Workspace(cmp.Or(p.AgentID, x.o.Config().DefaultAgentID()))
-	command.Env = environment(command.Dir, x.o.Config().Tools.Exec.Env)
-	command.WaitDelay = 5 * time.Second
-	ownGroup(command)
+	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+	cmd.Dir = x.o.Workspace(cmp.Or(p.AgentID, x.o.Config().DefaultAgentID()))
+	cmd.Env = subprocess.List(subprocess.Environment(cmd.Dir, x.o.Config().Tools.Exec.Env, os.Getenv))
+	cmd.WaitDelay = 5 * time.Second
+	subprocess.OwnGroup(cmd)
+	cmd.Cancel = func() error { return subprocess.KillGroup(cmd) }
 	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
-	command.Stdout, command.Stderr = out, failed
-	err = command.Run()
-	killGroup(command) // what it has left behind
+	cmd.Stdout, cmd.Stderr = out, failed
+	err = cmd.Run()
+	if cmd.Process != nil {
+		_ = subprocess.KillGroup(cmd) // what it has left behind, if anything
+	}
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

@@ -6,11 +6,8 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"io"
-	"os"
 	"reflect"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -19,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/schedules"
+	"github.com/pronto-lab/openclawd/workspace"
 )
 
 const (
@@ -27,7 +25,7 @@ const (
 	heartbeatOK     = "HEARTBEAT_OK"
 	heartbeatPrompt = "Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. " +
 		"If nothing needs attention, reply HEARTBEAT_OK."
-	maxNotes = 64 << 10 // bytes
+	maxNotes = 64 << 10 // characters
 )
 
 // notes is what HEARTBEAT.md of an agent says: a hash of its text, "" if there is nothing to do in it.
@@ -38,8 +36,9 @@ func readNotes(dir string) notes {
 	if dir == "" {
 		return notes{}
 	}
+	file := workspace.New(dir, workspace.Options{}).Excerpts([]string{heartbeatFile}, maxNotes, maxNotes, 0)[0] // without text if it cannot be read
 	var says []string
-	for line := range strings.SplitSeq(readFile(dir), "\n") {
+	for line := range strings.SplitSeq(file.Head, "\n") {
 		line = strings.TrimSpace(line)
 		if bare := strings.TrimLeft(line, "-*+[] x"); bare == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<!--") && strings.HasSuffix(line, "-->") {
 			continue
@@ -51,33 +50,6 @@ func readNotes(dir string) notes {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(says, "\n")))
 	return notes{hex.EncodeToString(sum[:8])}
-}
-
-// readFile returns the beginning of HEARTBEAT.md; "" if it is no regular file. The agent may put anything there: links are not followed, and
-// a pipe is not waited for.
-func readFile(dir string) string {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
-	seen, err := root.Lstat(heartbeatFile)
-	if err != nil || !seen.Mode().IsRegular() {
-		return ""
-	}
-	file, err := root.OpenFile(heartbeatFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	if opened, err := file.Stat(); err != nil || !os.SameFile(seen, opened) { // replaced meanwhile
-		return ""
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxNotes))
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // heartbeat wakes the agent if there is a cause, else it ends the run of the job: that costs two events and no model.

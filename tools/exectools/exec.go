@@ -1,6 +1,7 @@
 package exectools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/internal/subprocess"
 	"github.com/pronto-lab/openclawd/sandbox"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/effects"
@@ -202,19 +203,10 @@ func (c *Commands) environmentOf(call *tools.Call, home string, own map[string]s
 }
 
 func (c *Commands) environment(home string, allowed []string, own map[string]string) []string {
-	all := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb", "USER": "agent"}
-	for _, name := range append([]string{"LANG", "LC_ALL", "TZ"}, allowed...) {
-		if value := c.opts.Getenv(name); value != "" {
-			all[name] = value
-		}
-	}
+	all := subprocess.Environment(home, allowed, c.opts.Getenv)
+	all["USER"] = cmp.Or(all["USER"], "agent")
 	maps.Copy(all, own)
-	list := make([]string, 0, len(all))
-	for name, value := range all {
-		list = append(list, name+"="+value)
-	}
-	slices.Sort(list)
-	return list
+	return subprocess.List(all)
 }
 
 var errClosing = errors.New("openclawd is stopping")
