@@ -161,15 +161,21 @@ func TestSendReachesEveryChannel(t *testing.T) {
 		{`"channel":"slack","to":"#general"`, "to", "", "invalid send params: to: no Slack channel"},
 		{`"channel":"slack","to":"telegram:-1001234"`, "to", "", "invalid send params: to: no Slack channel"},
 	} {
-		got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"no",`+c.params+`}`)
-		var details struct{ Field, Code string }
-		text, err := json.Marshal(got.Details)
-		if err = errors.Join(err, json.Unmarshal(text, &details)); err != nil {
-			t.Fatal(err)
-		}
-		if got.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(got.Message, c.message) || details.Field != c.field || details.Code != c.code {
-			t.Errorf("%s: %s %q %s, want %q of %s %s", c.params, got.Code, got.Message, text, c.message, c.field, c.code)
-		}
+		b.refusesToSend(t, "no", c.params, c.field, c.code, c.message)
+	}
+}
+
+// refusesToSend sends with params and wants it refused with a field, a code and a message that begins so.
+func (b *bundle) refusesToSend(t *testing.T, key, params, field, code, message string) {
+	t.Helper()
+	got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"`+key+`",`+params+`}`)
+	var details struct{ Field, Code string }
+	text, err := json.Marshal(got.Details)
+	if err = errors.Join(err, json.Unmarshal(text, &details)); err != nil {
+		t.Fatal(err)
+	}
+	if got.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(got.Message, message) || details.Field != field || details.Code != code {
+		t.Errorf("%s: %s %q %s, want %q of %s %s", params, got.Code, got.Message, text, message, field, code)
 	}
 }
 
@@ -269,15 +275,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 		{`"to":"7","channel":"webchat"`, "channel", "", "unsupported channel: webchat (internal-only)"},
 		{`"to":"7","channel":"irc"`, "channel", "", "unsupported channel: irc"},
 	} {
-		got := b.refused(t, "send", `{"message":"hi","idempotencyKey":"k",`+c.params+`}`)
-		var details struct{ Field, Code string }
-		text, err := json.Marshal(got.Details)
-		if err = errors.Join(err, json.Unmarshal(text, &details)); err != nil {
-			t.Fatal(err)
-		}
-		if got.Code != protocol.CodeInvalidRequest || !strings.HasPrefix(got.Message, c.message) || details.Field != c.field || details.Code != c.code {
-			t.Errorf("%s: %s %q %s, want %q of %s %s", c.params, got.Code, got.Message, text, c.message, c.field, c.code)
-		}
+		b.refusesToSend(t, "k", c.params, c.field, c.code, c.message)
 	}
 	for params, message := range map[string]string{
 		`{"to":"7","message":"a\u0000b","idempotencyKey":"k"}`:                                          "message must not contain null bytes",

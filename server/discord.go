@@ -91,9 +91,7 @@ func (p *Program) notifyPeople(ctx context.Context) error {
 	if p.agents == nil {
 		return nil
 	}
-	select {
-	case <-p.caughtUp:
-	case <-ctx.Done():
+	if !p.catchesUp(ctx) {
 		return nil
 	}
 	return p.agents.discord.notifier.Run(ctx)

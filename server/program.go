@@ -139,6 +139,16 @@ func New(opts Options) *Program {
 	return p
 }
 
+// catchesUp waits until imports and rebuilds are done; false if ctx ends before.
+func (p *Program) catchesUp(ctx context.Context) bool {
+	select {
+	case <-p.caughtUp:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Run serves until ctx ends, then stops listening, lets requests in progress finish and returns nil. Its errors say why it could not start
 // or continue: *eventstore.LockedError, *config.SettingError for an address that cannot be bound, and errors of opening the log.
 func (p *Program) Run(ctx context.Context) error {

@@ -11,9 +11,7 @@ func (p *Program) runSampleWork(ctx context.Context) error {
 	if p.opts.SampleWork <= 0 || p.agents == nil {
 		return nil
 	}
-	select {
-	case <-p.caughtUp:
-	case <-ctx.Done():
+	if !p.catchesUp(ctx) {
 		return nil
 	}
 	return samplework.New(samplework.Options{Log: p.log, Tools: p.agents.tools, Every: p.opts.SampleWork, Now: p.opts.Now,

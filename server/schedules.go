@@ -23,9 +23,7 @@ func (p *Program) runSchedules(ctx context.Context) error {
 	if p.agents == nil {
 		return nil
 	}
-	select {
-	case <-p.caughtUp:
-	case <-ctx.Done():
+	if !p.catchesUp(ctx) {
 		return nil
 	}
 	p.answered.wait(ctx)

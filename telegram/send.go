@@ -185,10 +185,9 @@ func (b *Bots) Edit(ctx context.Context, account, id, message, content string) e
 	if err := b.check(deed, &channel.Post{AccountID: account, ChannelID: id, Content: content}); err != nil {
 		return err
 	}
-	n := own.numberOf(at.chat, message)
-	if n == 0 {
-		return channel.Local(deed, account, id, http.StatusNotFound, fmt.Errorf("%q is no message of the chat", coordination.Head(message, maxShown)),
-			"name a message like telegram:-1001234567890:55")
+	n, err := own.messageIn(deed, at.chat, id, message)
+	if err != nil {
+		return err
 	}
 	leave, err := b.enter(ctx, deed, own, at, id)
 	if err != nil {
@@ -199,6 +198,16 @@ func (b *Bots) Edit(ctx context.Context, account, id, message, content string) e
 		return refused
 	}
 	return nil
+}
+
+// messageIn is the number of a message of a chat.
+func (b *bot) messageIn(deed string, chat int64, id, message string) (int, error) {
+	n := b.numberOf(chat, message)
+	if n == 0 {
+		return 0, channel.Local(deed, b.account, id, http.StatusNotFound, fmt.Errorf("%q is no message of the chat", coordination.Head(message, maxShown)),
+			"name a message like telegram:-1001234567890:55")
+	}
+	return n, nil
 }
 
 // edit changes a text. That it is the same already is no failure.
@@ -243,10 +252,9 @@ func (b *Bots) React(ctx context.Context, account, id, message, emoji string, on
 	if err != nil {
 		return err
 	}
-	n := own.numberOf(at.chat, message)
-	if n == 0 {
-		return channel.Local(deed, account, id, http.StatusNotFound, fmt.Errorf("%q is no message of the chat", coordination.Head(message, maxShown)),
-			"name a message like telegram:-1001234567890:55")
+	n, err := own.messageIn(deed, at.chat, id, message)
+	if err != nil {
+		return err
 	}
 	leave, err := b.enter(ctx, deed, own, at, id)
 	if err != nil {

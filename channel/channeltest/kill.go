@@ -12,25 +12,31 @@ const selectAttempts = `SELECT e.data ->> '$.runId' FROM events e WHERE e.type =
 // attempts are the runs in which the agent was asked to answer a message: after a kill it is asked again.
 func (m *team) attempts(one *said) (runIDs []string) {
 	m.Helper()
+	return m.texts(selectAttempts, inbound.RunID(one.id, one.agent))
+}
+
+// texts are what a query of one column finds.
+func (m *team) texts(query string, args ...any) (all []string) {
+	m.Helper()
 	err := m.db.View(m.ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(m.ctx, selectAttempts, inbound.RunID(one.id, one.agent))
+		rows, err := tx.QueryContext(m.ctx, query, args...)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			id := ""
-			if err := rows.Scan(&id); err != nil {
+			text := ""
+			if err := rows.Scan(&text); err != nil {
 				return err
 			}
-			runIDs = append(runIDs, id)
+			all = append(all, text)
 		}
 		return rows.Err()
 	})
 	if err != nil {
 		m.Fatal(err)
 	}
-	return runIDs
+	return all
 }
 
 // isUnknown reports whether the log says that it is unknown whether a message was answered, or in a storm that posting the answer was

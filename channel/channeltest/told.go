@@ -1,10 +1,6 @@
 package channeltest
 
-import (
-	"database/sql"
-
-	"github.com/pronto-lab/openclawd/coordination"
-)
+import "github.com/pronto-lab/openclawd/coordination"
 
 const selectSent = `SELECT e.data ->> '$.messageId' FROM events e WHERE e.type = 'discord.sent' AND e.data ->> '$.messageId' <> ''`
 
@@ -12,26 +8,7 @@ const selectSent = `SELECT e.data ->> '$.messageId' FROM events e WHERE e.type =
 // kill between the post and the decision.
 func (m *team) told() bool {
 	m.Helper()
-	var ids []string
-	err := m.db.View(m.ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(m.ctx, selectSent)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			id := ""
-			if err := rows.Scan(&id); err != nil {
-				return err
-			}
-			ids = append(ids, id)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		m.Fatal(err)
-	}
-	for _, id := range ids {
+	for _, id := range m.texts(selectSent) {
 		if len(m.stream(coordination.MessageStream(id))) == 0 {
 			return false
 		}
