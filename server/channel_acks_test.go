@@ -9,7 +9,6 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/slack/slacktest"
-	"github.com/pronto-lab/openclawd/telegram/telegramtest"
 	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
@@ -102,8 +101,7 @@ func TestMessagesAreAcknowledgedInTelegram(t *testing.T) {
 	})
 	team.text = acknowledging(team.text)
 	team.reloading = startReloading(t, map[string]string{settings.FileName: team.text}, withGateway, team.options)
-	private := team.bora.Private(team.ruda)
-	team.write(private, telegramtest.Draft{Text: "hello"})
+	private := team.bora.Private(team.ruda) // its /start is the only message, so that there is one acknowledgement
 	answer := team.shows(private, "ruda has heard")
 	waits(t, team.telegram, "the acknowledgement is removed", func() bool { return acks() == 0 })
 	reacted(t, team.reloading, func() error { return team.bora.React(answer, "👍") })
