@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination/task"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -325,16 +326,18 @@ type writer struct {
 	asked int
 	err   error
 	ctx   error // why it was not to go on
+
+	urgent bool
 }
 
 func (w *writer) Rewrite(ctx context.Context) (int, error) {
 	w.asked++
-	w.ctx = ctx.Err()
+	w.ctx, w.urgent = ctx.Err(), eventstore.IsUrgent(ctx)
 	return 7, w.err
 }
 
 // A caller with write permission has the task files rewritten, completely even if it disconnects, where there are any
-// to write.
+// to write. What is appended for all the files does not go before what people and agents wait for.
 func TestFilesOfTasksAreRewritten(t *testing.T) {
 	t.Parallel()
 	const near, path = "127.0.0.1:1", "/api/tasks/rewrite"
@@ -346,6 +349,9 @@ func TestFilesOfTasksAreRewritten(t *testing.T) {
 	contract.held(t, o, http.StatusOK, answer)
 	if answer.Body.String() != `{"ok":true,"written":7}` || w.asked != 1 {
 		t.Errorf("%s, asked %d times", answer.Body, w.asked)
+	}
+	if w.urgent {
+		t.Error("the files are written urgently")
 	}
 	contract.held(t, o, http.StatusUnauthorized, b.from("192.0.2.7:1", http.MethodPost, path, ""))
 	if w.asked != 1 {

@@ -238,7 +238,7 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, taskListPath + "/*" + unblockTail, "POST /api/tasks/:id/unblock", s.unblockTask},
 		{http.MethodPost, taskListPath + "/*" + reassignTail, "POST /api/tasks/:id/reassign", s.reassignTask},
 		{http.MethodPost, taskListPath + "/*" + priorityTail, "POST /api/tasks/:id/priority", s.prioritiseTask},
-		{http.MethodPost, taskListPath + "/rewrite", "POST /api/tasks/rewrite", s.rewriteTasks},
+		{http.MethodPost, rewritePath, "POST /api/tasks/rewrite", s.rewriteTasks},
 		{"", workspaceFilePath, "", nothing},
 		{http.MethodPost, workspaceFilePath, "POST /api/workspace-file", s.writeFile},
 		{"", milestonesPath, "GET /api/milestones", s.milestones},

@@ -19,6 +19,7 @@ import (
 
 const (
 	taskListPath = "/api/tasks"
+	rewritePath  = taskListPath + "/rewrite"
 	maxTaskText  = 256 // characters of q
 )
 
