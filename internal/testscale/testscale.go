@@ -27,14 +27,14 @@ func Of[T any](small, full T) T {
 	return small
 }
 
-// Checks sets how many cases the property tests of a package try. TestMain calls it before it runs the tests; -rapid.checks overrides it.
-// If full is 0, the full number is the default of package rapid: 100, or RAPID_CHECKS. With the build tag soak too, it is ten times the full
-// number.
+// Checks sets how many cases the property tests of a package try; if small is more than four, the race detector sees four.
+// TestMain calls it before it runs the tests; -rapid.checks overrides it. If full is 0, the full number is the default of
+// package rapid: 100, or RAPID_CHECKS. With the build tag soak too, it is ten times the full number.
 func Checks(small, full int) {
 	if Full && full == 0 {
 		return
 	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(Of(small, full*Times))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(Of(min(small, mostChecks), full*Times))); err != nil {
 		panic(err) // the package has no property tests
 	}
 }
