@@ -170,6 +170,13 @@ SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
 test-full: ## Run all tests that have full amounts with them: all scripts, scenarios, kills and long properties
 	CGO_ENABLED=0 $(TEST) -tags full $(SCALED)
 
+# The root is tested by `make lint`.
+UNSCALED = $(filter-out . $(SCALED),$(call packages_with,'^package '))
+
+.PHONY: test-rest
+test-rest: ## Run the tests of the packages that `make test-full` leaves out: both together run each test in its largest amounts
+	CGO_ENABLED=0 $(TEST) $(UNSCALED)
+
 # Prints its input and fails if no line matches: go test succeeds where a name matches no test.
 requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no line matches $(1)"; exit 1 } }'
 
@@ -239,7 +246,7 @@ lint: ## Check format, vet, staticcheck and the architecture tests
 	CGO_ENABLED=0 $(TEST) .
 
 .PHONY: check
-check: lint size test test-race test-full ## Run everything that must pass before a merge
+check: lint size test-rest test-race test-full ## Run everything that must pass before a merge
 
 .PHONY: clean
 clean: ## Remove build output

@@ -20,7 +20,8 @@ func TestSelectionsOfTheMakefile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, belongs := range map[string]func(*file) bool{"CONCURRENT": (*file).isConcurrent, "SCALED": (*file).isScaled} {
+	every := func(*file) bool { return true }
+	for name, belongs := range map[string]func(*file) bool{"CONCURRENT": (*file).isConcurrent, "SCALED": (*file).isScaled, "UNSCALED": every} {
 		call := regexp.MustCompile(`(?m)^` + name + ` = .*packages_with,'([^']+)'`).FindSubmatch(makefile)
 		if call == nil {
 			t.Errorf("the Makefile does not select %s with packages_with", name)
