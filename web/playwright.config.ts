@@ -12,7 +12,8 @@ export default defineConfig({
   forbidOnly: process.env.CI !== undefined,
   // A second try tells a slow machine from a defect; the report lists such tests as flaky.
   retries: process.env.CI === undefined ? 0 : 1,
-  workers: Math.min(2, cpus().length),
+  // Tests wait a quarter of their time, so that one more runs than there are cores.
+  workers: Math.min(3, cpus().length + 1),
   timeout: 60_000,
   expect: { timeout: 10_000 },
   reporter: [['list']],

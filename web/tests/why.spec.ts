@@ -104,7 +104,7 @@ test('T-WHY the list is filtered by the URL, and its rows lead to the message', 
 test('T-WHY shows threads, what was observed and what was posted', async ({ page }) => {
   await visit(page, play.url('why?tab=threads'));
   await expect(page.locator('main')).toContainText('[협업] 루다 → 이든');
-  await expect(page.locator('main .who').first()).toContainText('세움');
+  await expect(page.locator('main .who').filter({ hasText: '세움' }).first()).toBeVisible();
   await page.getByRole('tab', { name: '관찰한 것' }).click();
   await expect(page).toHaveURL(/tab=observed/);
   await expect(page.locator('main a[data-row]').first()).toBeVisible();
