@@ -24,11 +24,6 @@ const (
 	Idle         Status = "idle"         // none of these
 )
 
-// Statuses are all statuses in order of precedence.
-func Statuses() []Status {
-	return []Status{Unconfigured, Running, Offline, Backoff, Queued, Blocked, Waiting, Working, Interrupted, Idle}
-}
-
 // State is how an agent is doing. Times are ms since 1970.
 type State struct {
 	Activity *index.Activity // nil: no event of it

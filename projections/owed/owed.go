@@ -38,11 +38,6 @@ const (
 	Replaced    State = "replaced"    // by a later handoff about the same
 )
 
-// States are all states.
-func States() []State {
-	return []State{Sending, Waiting, Reminded, Escalated, Answered, Late, Undelivered, NoReply, Ended, Replaced}
-}
-
 // DueGrace is for how long what was due is not overdue yet.
 const DueGrace = time.Minute
 
