@@ -4,6 +4,10 @@ SHELL := /bin/bash
 GO ?= go
 # The tools that `make check` runs, by version; go fetches them as modules.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Those that `make release` runs: packages of Linux, bills of materials, signature.
+NFPM ?= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+CYCLONEDX ?= $(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+MINISIGN ?= $(GO) run aead.dev/minisign/cmd/minisign@v0.3.0
 
 # The race detector needs a C compiler; nothing else does.
 CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
@@ -32,15 +36,18 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 DIST := dist
 
 .PHONY: release
-release: ## Build dist/openclawd-<os>-<arch> for linux, darwin and windows, with SHA256SUMS
-	@rm -rf $(DIST) && mkdir -p $(DIST)
+release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, SBOM, checksums (VERSION=1.2.3; MINISIGN_KEY=file signs)
+	@rm -rf $(DIST) && mkdir -p $(DIST)/bin
 	@set -e; for platform in $(PLATFORMS); do \
 		os=$${platform%/*}; arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe || true; \
 		echo "$$platform"; \
 		CGO_ENABLED=0 GOFLAGS= GOOS=$$os GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
-			$(GO) build -trimpath -buildvcs=true -ldflags='-s -w' -o $(DIST)/openclawd-$$os-$$arch$$suffix ./cmd/openclawd; \
+			$(GO) build -trimpath -buildvcs=true -ldflags='-s -w' -o $(DIST)/bin/openclawd-$$os-$$arch$$suffix ./cmd/openclawd; \
 	done
-	@cd $(DIST) && { sha256sum openclawd-* 2>/dev/null || shasum -a 256 openclawd-*; } > SHA256SUMS && cat SHA256SUMS
+	@cp packaging/install.sh $(DIST)/
+	@CGO_ENABLED=0 $(GO) run ./packaging -dist $(DIST) $(if $(VERSION),-version $(VERSION)) -time "$$(git log -1 --format=%ct)" \
+		-nfpm '$(NFPM)' -cyclonedx '$(CYCLONEDX)' -minisign '$(MINISIGN)' $(if $(MINISIGN_KEY),-key '$(MINISIGN_KEY)')
+	@cat $(DIST)/SHA256SUMS
 
 # Most bytes of the stripped program for linux/amd64. What it is made of is in docs/performance.md. It uses the compiled packages of `make build`.
 SIZE_LIMIT := 42200000
@@ -57,7 +64,7 @@ release-check: ## Build the release twice, with separate caches, and compare the
 	@set -e; again=$$(mktemp -d); trap 'chmod -R u+w "$$again"; rm -rf "$$again"' EXIT; \
 		$(MAKE) --no-print-directory release; \
 		GOCACHE="$$again/cache" $(MAKE) --no-print-directory release DIST="$$again/dist" > /dev/null; \
-		diff -r $(DIST) "$$again/dist" && echo "the same bytes twice"
+		diff -r --exclude='*.minisig' $(DIST) "$$again/dist" && echo "the same bytes twice"
 	@set -e; for platform in $(PLATFORMS); do \
 		echo "vet $$platform"; CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) vet ./...; \
 	done

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Runs after installation and upgrade. dpkg calls it with "configure" and the previous version, rpm with the number of installed versions.
+# What exists is kept: user, state directory, configuration, database.
+set -e
+state=/var/lib/openclawd
+
+getent passwd openclawd >/dev/null ||
+  useradd --system --user-group --home-dir "$state" --no-create-home --shell /usr/sbin/nologin openclawd
+[ -d "$state" ] || install -d -m 0700 -o openclawd -g openclawd "$state"
+if [ ! -e "$state/openclaw.json" ]; then
+  HOME="$state" runuser -u openclawd -- /usr/bin/openclawd init --state-dir "$state" >/dev/null
+fi
+
+upgraded=
+case "$1" in
+  configure) upgraded="$2" ;;
+  1 | '') ;;
+  *) upgraded=yes ;;
+esac
+
+if [ ! -d /run/systemd/system ]; then
+  [ -n "$upgraded" ] ||
+    echo "openclawd: systemd is not running; start it with: runuser -u openclawd -- openclawd serve --state-dir $state"
+  exit 0
+fi
+systemctl daemon-reload
+if [ -n "$upgraded" ]; then
+  systemctl --no-block try-restart openclawd.service # the first start of a version may take long
+  exit 0
+fi
+systemctl preset openclawd.service
+if systemctl --quiet is-enabled openclawd.service; then
+  systemctl --no-block start openclawd.service
+fi
+echo "openclawd: keys of models go into /etc/openclawd.env; talk to it with: sudo -u openclawd openclawd agent hello --state-dir $state"
