@@ -85,6 +85,7 @@ var layout = []rule{
 		"benchmarks measure all parts; no package depends on them"},
 	{"demo", []string{"coordination", "database", "discord", "internal", "monitor", "server", "slack", "telegram"},
 		"the play runs the server against servers for tests, which no program but the demo contains"},
+	{"packaging", []string{"internal"}, "packages are made of built programs; of our code they need only the unit of the service"},
 	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "migrations", "monitor",
 		"projections", "replay", "sandbox", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
@@ -151,7 +152,7 @@ var libraries = []struct {
 }
 
 // stdlibOnly lists packages that use the standard library only, they and those below them, except for libraryUsers.
-var stdlibOnly = []string{"coordination", "eventstore", "internal", "migrations", "ui", "web"}
+var stdlibOnly = []string{"coordination", "eventstore", "internal", "migrations", "packaging", "ui", "web"}
 
 var libraryUsers = []string{"eventstore/archive", "eventstore/sqlite", "eventstore/storetest", "internal/output", "internal/watch"}
 

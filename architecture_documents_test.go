@@ -137,7 +137,7 @@ func TestDocumentsAreWrappedAndPlain(t *testing.T) {
 func TestDocumentsNamePathsThatExist(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`((?:agent|bench|channel|cmd|config|coordination|database|discord|docs|eventstore|gateway|internal|maintenance|migrations|" +
-		"monitor|projections|replay|server|services|testdata|tools|ui|web|workspace)/[a-z0-9_/.{},]+)`")
+		"monitor|packaging|projections|replay|server|services|testdata|tools|ui|web|workspace)/[a-z0-9_/.{},]+)`")
 	others := []string{"database/sql", "config/openclaw.json", "config/patches"} // a package of the standard library, and streams
 	for name, text := range markdownFiles(t) {
 		if name == "CHANGELOG.md" { // describes earlier versions

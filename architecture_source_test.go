@@ -101,7 +101,7 @@ func notPlain(t *testing.T, path string) map[int]string {
 func TestTextsArePlain(t *testing.T) {
 	t.Parallel()
 	files := []string{"Makefile", ".ci/run", "monitor/openapi.yaml", "agent/llm/scripted/default.json"}
-	for _, folder := range []string{"web/src", "web/tests", "web/scripts", "web/bench", "cmd/openclawd/testdata/script"} {
+	for _, folder := range []string{"packaging", "web/src", "web/tests", "web/scripts", "web/bench", "cmd/openclawd/testdata/script"} {
 		if err := filepath.WalkDir(filepath.FromSlash(folder), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() {
 				files = append(files, filepath.ToSlash(name))
