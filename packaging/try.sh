@@ -71,7 +71,7 @@ try_deb() {
 # upgrade_deb upgrades while the server runs, and restarts it as systemd would.
 upgrade_deb() {
   local events after
-  events="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1)"
+  events="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1 | tr -d '\r')"
   echo "# changed by the operator" >>"$work/root/etc/openclawd.env"
   cp "$dist/openclawd-linux-amd64.deb" "$work/root/tmp/"
   chroot "$work/root" dpkg -i /tmp/openclawd-linux-amd64.deb
@@ -79,7 +79,7 @@ upgrade_deb() {
   halt
   serve
   first_answer $SECONDS "${as_user[@]}" openclawd agent hello --state-dir $state
-  after="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1)"
+  after="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1 | tr -d '\r')"
   [ "$after" -gt "$events" ] || fail "$after events after the upgrade, $events before"
   echo "upgraded with $events events"
 }
