@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func text(t *testing.T, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// Containers have no more rights than they need, and nothing is reachable from other machines.
+func TestContainersAreClosed(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("docker/compose*.yaml")
+	if err != nil || len(files) != 3 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	published := regexp.MustCompile(`(?m)^ +- "?([^"\n]*\d+:\d+)"?$`)
+	for _, file := range files {
+		said := text(t, file)
+		for _, setting := range []string{"    read_only: true\n", "    cap_drop: [ALL]\n", `    security_opt: ["no-new-privileges:true"]` + "\n", "    restart: unless-stopped\n"} {
+			if !strings.Contains(said, setting) {
+				t.Errorf("%s does not say %q", file, setting)
+			}
+		}
+		for _, m := range published.FindAllStringSubmatch(said, -1) {
+			if !strings.HasPrefix(m[1], "127.0.0.1:") {
+				t.Errorf("%s publishes %s to other machines", file, m[1])
+			}
+		}
+	}
+}
+
+func TestComposeTakesTheTestedLitestream(t *testing.T) {
+	t.Parallel()
+	version := regexp.MustCompile(`litestream/litestream:(\S+)`).FindStringSubmatch(text(t, "docker", "compose.litestream.yaml"))
+	if version == nil || !strings.Contains(text(t, "..", "docs", "litestream.md"), "Tested with Litestream "+version[1]+"\n") {
+		t.Errorf("compose.litestream.yaml takes %v, which docs/litestream.md does not say is tested", version)
+	}
+}
+
+// The image runs the program that make release builds for Linux, as a user without rights, and says whether it is healthy.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	said := text(t, "docker", "Dockerfile")
+	for _, line := range []string{`bin/openclawd-linux-${TARGETARCH} /usr/local/bin/openclawd`, "USER 10001:10001", `CMD ["openclawd", "healthcheck"]`, "OPENCLAW_STATE_DIR=/data", "install -d -m 0777 /data"} {
+		if !strings.Contains(said, line) {
+			t.Errorf("the Dockerfile does not say %s", line)
+		}
+	}
+}
