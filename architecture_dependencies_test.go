@@ -52,6 +52,7 @@ var layout = []rule{
 	{"internal/output", nil, "formatting does not depend on the content"},
 	{"internal/watch", nil, "file changes are reported whatever the file means"},
 	{"config", []string{"coordination", "internal"}, "settings are read before anything else is started"},
+	{"config/first", []string{"config", "internal"}, "a first configuration is written before there is one to read"},
 	{"projections", []string{"eventstore", "coordination", "projections", "internal"},
 		"a fold uses events and its own tables; the engine uses the store through its own interface"},
 	{"projections/projectiontest", []string{"eventstore", "coordination", "projections"}, "fixtures serve the tests of all packages"},

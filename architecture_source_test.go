@@ -177,6 +177,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"server/statefiles.go":            "reads state files of OpenClaw, of fixed names, after checking that none is the database",
 		"maintenance/verify/check.go":     "reads the check stored beside the database, under a name of its own",
 		"maintenance/redact/traces.go":    "searches the state directory, except databases, companions of ours, and other names of it",
+		"maintenance/upgrade/replace.go":  "reads a program, of which the version was asked",
 		"maintenance/backup/directory.go": "reads and writes manifests",
 		"maintenance/backup/restore.go":   "copies a backup, which was verified and has no WAL",
 		"maintenance/backup/verify.go":    "reads a backup, which has no WAL, after SQLite has closed it",
@@ -203,7 +204,7 @@ func TestRenamesSurviveAPowerCut(t *testing.T) {
 	t.Parallel()
 	except := exceptions{
 		"internal/durable/durable.go":      "syncs the directory",
-		"cmd/openclawd/init.go":            "replaces only where links do not work, and syncs the directory",
+		"config/first/write.go":            "replaces only where links do not work, and syncs the directory",
 		"config/document_write.go":         "syncs the directory, step by step",
 		"services/overrides/disk.go":       "compares the file right before the rename, and syncs the directory",
 		"eventstore/ndjson/note.go":        "losing a note costs only work",

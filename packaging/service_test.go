@@ -21,7 +21,7 @@ func TestScriptsAgreeWithTheUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"state=" + stateDir + "\n", "passwd " + serviceUser + " ", installedBin + " init --state-dir"} {
+	for _, part := range []string{"state=" + stateDir + "\n", "passwd " + serviceUser + " ", installedBin + " init --yes --state-dir"} {
 		if !strings.Contains(string(script), part) {
 			t.Errorf("postinstall.sh does not contain %q", part)
 		}

@@ -11,31 +11,45 @@ import (
 )
 
 func newDoctor(p *process) *cobra.Command {
-	var a serverFlags
+	var (
+		a   serverFlags
+		fix bool
+	)
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the installation for problems and suggest fixes",
 		Long: `Checks the configuration, the addresses of API and gateway, the gateway token, directories and disk space, the clock, the database and its WAL,
 the tables, programs of MCP servers, tasks of agents that are no longer configured, undelivered Discord posts, the position in a followed log, the search file and the
-backups. Changes nothing. Works beside a running server, which it asks for what only the server knows.
+backups. Works beside a running server, which it asks for what only the server knows.
+
+Changes nothing without --fix. That fixes what can take nothing away: it closes the database and the token to other users (mode 0600), makes a
+backup if there is none or an old one, and verifies one that was not verified for long. Then it checks again. The configuration, the log and other
+programs are left to you.
 
 Exit codes: 0 no errors; 1 errors; 78 only errors of the configuration.`,
-		Example: "  openclawd doctor\n  openclawd doctor --state-dir ./team --json",
+		Example: "  openclawd doctor\n  openclawd doctor --state-dir ./team --json\n  openclawd doctor --fix",
 		Args:    positional(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), a) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), a, fix) },
 	}
 	a.addFlags(cmd)
+	cmd.Flags().BoolVar(&fix, "fix", false, "fix what can take nothing away, and check again")
 	return cmd
 }
 
-func (p *process) doctor(ctx context.Context, a serverFlags) error {
+func (p *process) doctor(ctx context.Context, a serverFlags, fix bool) error {
 	place, err := p.place(a)
 	if err != nil {
 		return err
 	}
-	findings, err := doctor.Examine(ctx, doctor.Patient{Place: place, Getenv: p.getenv, Now: p.now})
+	patient := doctor.Patient{Place: place, Getenv: p.getenv, Now: p.now}
+	findings, err := doctor.Examine(ctx, patient)
 	if err != nil {
 		return err
+	}
+	if fix {
+		if findings, err = p.fix(ctx, patient, findings); err != nil {
+			return err
+		}
 	}
 	write := p.writeFindings
 	if a.asJSON {
@@ -45,6 +59,22 @@ func (p *process) doctor(ctx context.Context, a serverFlags) error {
 		return err
 	}
 	return doctor.Verdict(findings, place.Config.File)
+}
+
+// fix fixes findings, says on stderr what it did, and checks again.
+func (p *process) fix(ctx context.Context, patient doctor.Patient, findings []doctor.Finding) ([]doctor.Finding, error) {
+	done, err := doctor.Fix(ctx, patient, findings)
+	for _, f := range done {
+		line := "fixed " + f.Code + ": " + f.Done
+		if f.Err != "" {
+			line = "not fixed " + f.Code + ": " + f.Err
+		}
+		fmt.Fprintln(p.stderr, output.Printable(line))
+	}
+	if err != nil || len(done) == 0 {
+		return findings, err
+	}
+	return doctor.Examine(ctx, patient)
 }
 
 func (p *process) writeFindings(findings []doctor.Finding) error {

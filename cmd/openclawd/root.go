@@ -76,6 +76,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newInit(p),
 		newService(p),
 		newMigrate(p),
+		newUpgrade(p),
 		newVersion(p),
 		newCompletion(p),
 	)

@@ -8,7 +8,7 @@ getent passwd openclawd >/dev/null ||
   useradd --system --user-group --home-dir "$state" --no-create-home --shell /usr/sbin/nologin openclawd
 [ -d "$state" ] || install -d -m 0700 -o openclawd -g openclawd "$state"
 if [ ! -e "$state/openclaw.json" ]; then
-  HOME="$state" runuser -u openclawd -- /usr/bin/openclawd init --state-dir "$state" >/dev/null
+  HOME="$state" runuser -u openclawd -- /usr/bin/openclawd init --yes --state-dir "$state" >/dev/null
 fi
 
 upgraded=
