@@ -87,8 +87,8 @@ func TestDefaults(t *testing.T) {
 		},
 		Cron:    config.Cron{Enabled: true, MaxConcurrent: 4},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
-		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "bash", "exec"}},
-			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "bash", "exec"}},
+		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute},
 			Web:      config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{

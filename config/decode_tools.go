@@ -21,10 +21,10 @@ func (c *Config) decodeTools(f *fields) {
 	c.Tools.Visibility = sessions.choice("visibility", "tree", "self", "agent", "all")
 	sessions.done()
 	enforcer := f.within("taskEnforcer")
-	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.toolNames("tools", "write", "edit", "bash", "exec")}
+	c.Tools.TaskEnforcer = TaskEnforcer{Enabled: enforcer.flag("enabled", false), Tools: enforcer.toolNames("tools", guarded()...)}
 	enforcer.done()
 	gate := f.within("planGate")
-	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", "write", "edit", "bash", "exec")}
+	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", guarded()...)}
 	gate.done()
 	c.Tools.Exec = decodeExec(f.within("exec"))
 	c.Tools.Web = decodeWeb(f.within("web"))
@@ -33,6 +33,9 @@ func (c *Config) decodeTools(f *fields) {
 		"toolSearch", "updatePlan", "github", "swarm")
 	f.done()
 }
+
+// guarded lists the tools that change files or run commands: what a task or a plan is required for by default.
+func guarded() []string { return []string{"write", "edit", "apply_patch", "bash", "exec"} }
 
 // decodeExec reads how commands are run.
 func decodeExec(f *fields) Exec {

@@ -45,10 +45,10 @@ func TestRoleIsAText(t *testing.T) {
 func TestTaskEnforcer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.TaskEnforcer{
-		`{}`:                           {Tools: []string{"write", "edit", "bash", "exec"}},
-		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 		`{enabled: true, tools: []}`:   {Enabled: true},
-		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 		`{tools: ['write', 'deploy']}`: {Tools: []string{"write", "deploy"}},
 	} {
 		c, findings := load(t, `{tools: {taskEnforcer: `+text+`}}`, nil)
@@ -68,10 +68,10 @@ func TestTaskEnforcer(t *testing.T) {
 func TestPlanGate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.PlanGate{
-		`{}`:                           {Tools: []string{"write", "edit", "bash", "exec"}},
-		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 		`{enabled: true, tools: []}`:   {Enabled: true},
-		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "bash", "exec"}},
+		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 		`{tools: ['write', 'deploy']}`: {Tools: []string{"write", "deploy"}},
 	} {
 		c, findings := load(t, `{tools: {planGate: `+text+`}}`, nil)

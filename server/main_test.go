@@ -7,11 +7,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronto-lab/openclawd/mcp/mcptest"
+	"github.com/pronto-lab/openclawd/mcp/samplemcp"
 	"github.com/pronto-lab/openclawd/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
+	samplemcp.Main()
 	sandbox.Main()
 	if dir, ok := os.LookupEnv(envServeUntilKilled); ok {
 		os.Exit(serveUntilKilled(dir))

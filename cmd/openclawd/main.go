@@ -12,11 +12,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pronto-lab/openclawd/mcp/samplemcp"
 	"github.com/pronto-lab/openclawd/sandbox"
 )
 
 func main() {
 	sandbox.Main()
+	samplemcp.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process at once
 	os.Exit(execute(ctx, &process{

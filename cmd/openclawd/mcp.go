@@ -71,7 +71,7 @@ func newMCPLog(p *process) *cobra.Command {
 				answer: func(r *effects.Recorded) effects.Recorded { return *r }, name: "calls", thing: "call", none: "no calls", noMatch: "no such calls",
 				head: []string{"CALLED", "STATE", "TOOL", "TOOK", "SESSION", "RUN", "RESULT"}, filtered: q.Server+q.State != "",
 				row: func(r *effects.Recorded, _ time.Time) []string {
-					return []string{output.Time(r.CalledAt), r.State, r.Tool, fmt.Sprint(r.Took, " ms"), r.SessionKey, r.RunID, clip(r.Reason+" "+r.Text, descriptionLetters)}
+					return []string{output.Time(r.CalledAt), r.State, r.Tool, fmt.Sprint(r.Took, " ms"), r.SessionKey, r.RunID, clip(strings.Join(strings.Fields(r.Reason+" "+r.Text), " "), descriptionLetters)}
 				},
 			}
 			return calls.print(cmd.Context(), p, &f)

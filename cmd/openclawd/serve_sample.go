@@ -2,8 +2,10 @@ package main
 
 import (
 	"io/fs"
+	"os"
 	"time"
 
+	"github.com/pronto-lab/openclawd/mcp/samplemcp"
 	"github.com/pronto-lab/openclawd/services/samplework"
 	"github.com/pronto-lab/openclawd/testdata/sample"
 )
@@ -14,5 +16,12 @@ func newSampleHome(now time.Time) (*samplework.Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return samplework.NewHome(now.Sub(sample.Taken), sample.Files, awaiting)
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return samplework.NewHome(now.Sub(sample.Taken), samplework.Added{
+		Servers: map[string]any{samplemcp.Name: samplemcp.Settings(program)},
+		Gated:   []string{"write", "edit", "apply_patch", "exec", samplemcp.Publish},
+	}, sample.Files, awaiting)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/mcp/samplemcp"
 	"github.com/pronto-lab/openclawd/server"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
@@ -27,6 +30,7 @@ func workedSample(t *testing.T) *sampleServer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.stateDir = home.Dir
 	ready := make(chan string, 1)
 	program := server.New(server.Options{StateDir: home.Dir, DB: filepath.Join(home.Dir, database.Name), API: "127.0.0.1:0", Gateway: settings.NoGateway,
 		Rules: coordination.RulesV2, Now: s.now, Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})),
@@ -82,6 +86,64 @@ func (s *sampleServer) decide(t *testing.T, id, what, body string) {
 	}
 }
 
+// wantStopped checks that an agent has read a file of its workspace and asked the MCP server, and is stopped before it publishes.
+func (s *sampleServer) wantStopped(t *testing.T, plan waitingApproval) {
+	t.Helper()
+	if plan.AgentID != "nuri" || plan.Title != "지난주 지표 요약을 안내서에 올리기" {
+		t.Errorf("%+v waits first", plan)
+	}
+	if got := s.outsideCalls(t); !slices.Equal(got, []string{samplemcp.Search}) {
+		t.Errorf("the servers were asked for %q before the approval", got)
+	}
+	var said strings.Builder
+	for _, e := range s.logged(t, coordination.TypeSessionMessage) {
+		said.Write(e.Data)
+	}
+	for _, want := range []string{"주문 | 1,284건", "보고서는 세 문장으로", samplemcp.Publish + " needs an approved plan"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the session does not have %q", want)
+		}
+	}
+}
+
+// logged lists the events of a type, the oldest first.
+func (s *sampleServer) logged(t *testing.T, typ string) (of []eventstore.Event) {
+	t.Helper()
+	log, err := database.OpenToRead(t.Context(), filepath.Join(s.stateDir, database.Name), s.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for after := int64(0); ; {
+		events, err := log.Read(t.Context(), after, 1_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			return of
+		}
+		after = events[len(events)-1].Seq
+		for i := range events {
+			if events[i].Type == typ {
+				of = append(of, events[i])
+			}
+		}
+	}
+}
+
+// outsideCalls lists the tools with an outside effect that were called, the oldest first.
+func (s *sampleServer) outsideCalls(t *testing.T) (names []string) {
+	t.Helper()
+	for _, e := range s.logged(t, coordination.TypeToolCalled) {
+		var call coordination.ToolCalled
+		if err := json.Unmarshal(e.Data, &call); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, call.Tool)
+	}
+	return names
+}
+
 // The sample's work goes on: after a while a second approval waits, a plan; what a visitor approves is done, what one rejects is cancelled, and
 // then others wait. No more than two wait.
 func TestSampleHasNewWork(t *testing.T) {
@@ -101,6 +163,15 @@ func TestSampleHasNewWork(t *testing.T) {
 			return at >= 0
 		})
 		return found
+	}
+	report := waits("plan")
+	s.wantStopped(t, report)
+	s.decide(t, report.ID, "approve", `{"by":"visitor"}`)
+	s.until(t, "what the plan asked for is done", func(all []sampleEvent) bool {
+		return count(all, coordination.TypeTaskCompleted, report.TaskID) == 1
+	})
+	if got := s.outsideCalls(t); !slices.Equal(got, []string{samplemcp.Search, samplemcp.Publish}) {
+		t.Errorf("the servers were asked for %q", got)
 	}
 	first := waits("plan")
 	if first.Title == "" {

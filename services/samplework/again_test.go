@@ -30,7 +30,7 @@ func (f *failing) Call(_ context.Context, c tool.Caller, _ string, _ json.RawMes
 // A piece that has failed is repeated with the same call a few times, and then given up.
 func TestAFailedPieceIsRepeated(t *testing.T) {
 	t.Parallel()
-	const backlog = 1 // a piece of one call
+	const backlog = 0 // a piece of one call
 	for failures, c := range map[int]struct {
 		calls int
 		fails bool
@@ -43,7 +43,7 @@ func TestAFailedPieceIsRepeated(t *testing.T) {
 				t.Errorf("after %d failures: %v, calls %v", failures, err, box.calls)
 			}
 			for _, id := range box.calls {
-				if id != "sample:1:0" {
+				if id != "sample:0:0" {
 					t.Errorf("call %s", id)
 				}
 			}

@@ -2,6 +2,7 @@ package samplework
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,15 +22,24 @@ import (
 const configFile = "openclaw.json"
 
 // Home is a temporary state directory with sample data.
-type Home struct{ Dir string }
+type Home struct {
+	Dir   string
+	added Added
+}
+
+// Added is what the configuration gets beside the sample's: MCP servers by name, and tools that need a task in progress and an approved plan.
+type Added struct {
+	Servers map[string]any
+	Gated   []string
+}
 
 // NewHome writes sample data with its times moved by shift.
-func NewHome(shift time.Duration, data ...fs.FS) (*Home, error) {
+func NewHome(shift time.Duration, added Added, data ...fs.FS) (*Home, error) {
 	dir, err := os.MkdirTemp("", "openclawd-sample-")
 	if err != nil {
 		return nil, fmt.Errorf("make sample: %w", err)
 	}
-	home := &Home{dir}
+	home := &Home{dir, added}
 	for _, files := range data {
 		if err := home.add(files, shift); err != nil {
 			return nil, fmt.Errorf("make sample: %w", errors.Join(err, home.Remove()))
@@ -54,7 +64,9 @@ func (h *Home) add(files fs.FS, shift time.Duration) error {
 		}
 		text = moveTimes(text, shift)
 		if name == configFile {
-			text = settle(text)
+			if text, err = h.added.into(settle(text)); err != nil {
+				return err
+			}
 		}
 		if id, is := strings.CutSuffix(path.Base(name), ".md"); is && path.Base(path.Dir(name)) == "tasks" {
 			text = unlink(id, text)
@@ -68,6 +80,30 @@ func (h *Home) add(files fs.FS, shift time.Duration) error {
 func settle(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte(`"~/.openclaw/`), []byte(`"`))
 	return bytes.Replace(text, []byte(`"model": "x"`), []byte(`"model": "`+scripted.ID+"/"+scripted.Player+`"`), 1)
+}
+
+// into adds to a configuration.
+func (a *Added) into(text []byte) ([]byte, error) {
+	var all, own map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read %s: %w", configFile, err)
+	}
+	if err := json.Unmarshal(all["tools"], &own); err != nil {
+		return nil, fmt.Errorf("read tools of %s: %w", configFile, err)
+	}
+	guard := map[string]any{"enabled": true, "tools": a.Gated}
+	var wrong [4]error
+	raw := func(at int, value any) json.RawMessage {
+		text, err := json.Marshal(value)
+		wrong[at] = err
+		return text
+	}
+	own["taskEnforcer"], own["planGate"] = raw(0, guard), raw(1, guard)
+	all["tools"], all["mcp"] = raw(2, own), raw(3, map[string]any{"servers": a.Servers})
+	if err := errors.Join(wrong[:]...); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(all, "", "  ")
 }
 
 // unlink removes a task from its milestone, so that the user's Task-Hub is not notified when the sample's tasks end.

@@ -17,6 +17,7 @@ type piece struct {
 
 // pieces are given in turn. Their agents have no other work in the sample.
 var pieces = []piece{
+	reported("nuri", "지난주 지표를 안내서에 올리기"),
 	planned("yunseul", "신규 입사자 안내 문서 정리", "지난 분기의 질문 모으기", "목차를 다시 짜고 초안 쓰기"),
 	backlog("onsae", "고객 문의 답변 문구 다듬기", "low"),
 	backlog("nuri", "지난주 지표 요약", "medium"),
@@ -32,6 +33,14 @@ var pieces = []piece{
 // backlog is a task that the agent takes from its backlog by itself.
 func backlog(agent, description, priority string) piece {
 	return piece{agent: agent, calls: []call{{"task_backlog_add", map[string]any{"description": description, "priority": priority}}}}
+}
+
+// reported is a task whose agent, as the script of the sample says, reads a file of its workspace, asks the handbook, and then needs an
+// approved plan to publish there.
+func reported(agent, description string) piece {
+	p := backlog(agent, description, "medium")
+	p.approvals = 1
+	return p
 }
 
 // approved is a task that waits until a person approves it.

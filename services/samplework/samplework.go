@@ -23,6 +23,7 @@ const (
 	// Every is the usual time between two pieces.
 	Every = 3 * time.Minute
 
+	firstPart   = 3   // the first piece comes after this part of the time
 	most        = 240 // pieces in all: twelve hours
 	mostTries   = 3   // of a piece
 	mostWaiting = 2   // approvals that may wait before a piece adds one
@@ -51,11 +52,15 @@ func New(o Options) *Service { return &Service{o} }
 // Run gives work until ctx ends, or all of it is given; then it returns nil. A clock that stands still gives none.
 func (s *Service) Run(ctx context.Context) error {
 	for next := 0; next < most; {
+		pause := s.o.Every
+		if next == 0 { // so that a visitor soon sees something
+			pause /= firstPart
+		}
 		began := s.o.Now()
-		if err := wait.For(ctx, s.o.Every); err != nil {
+		if err := wait.For(ctx, pause); err != nil {
 			return nil
 		}
-		if s.o.Now().Sub(began) < s.o.Every/2 {
+		if s.o.Now().Sub(began) < pause/2 {
 			continue
 		}
 		n, err := s.Give(ctx, next)
