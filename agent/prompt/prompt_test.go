@@ -376,3 +376,28 @@ func TestGuidesOfTools(t *testing.T) {
 		t.Errorf("the prompt is\n%s\nwant no guides", without)
 	}
 }
+
+// Tools that need a task, or an approved plan, are named as far as the session has them, and only where that is so.
+func TestGuardedToolsAreNamed(t *testing.T) {
+	t.Parallel()
+	const guards = `{agents: {list: [{id: 'eden'}, {id: 'quick', kind: 'utility'}]}, tools: {taskEnforcer: {enabled: true, tools: ['Write', 'exec', 'x']}, planGate: {enabled: true, tools: ['s__put']}}}`
+	var specs []tool.Spec
+	for _, name := range []string{"exec", "read", "s__put", "write"} {
+		specs = append(specs, tool.Spec{Name: name, Schema: json.RawMessage(`{"type":"object"}`)})
+	}
+	const task, plan = " You may call these only while this session has a task in progress: exec, write.", " You may call these only with an approved plan that asks for them: s__put."
+	for _, c := range []struct {
+		config, agent, session string
+		task, plan             int
+	}{
+		{guards, "eden", "agent:eden:main", 1, 1},
+		{guards, "eden", "agent:eden:subagent:1", 0, 1},
+		{guards, "quick", "agent:quick:main", 0, 1},
+		{strings.ReplaceAll(guards, "true", "false"), "eden", "agent:eden:main", 0, 0},
+	} {
+		text := newTeam(t, c.config).build(t, prompt.Ask{Agent: c.agent, Session: key(t, c.session), Tools: specs}).System
+		if strings.Count(text, task) != c.task || strings.Count(text, plan) != c.plan {
+			t.Errorf("%+v: the prompt is\n%s", c, text)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package prompt
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +81,31 @@ func (s *system) where(b *strings.Builder) {
 	} else {
 		b.WriteString(" In it you have no tools.")
 	}
+	s.guarded(b)
+}
+
+// guarded names the tools that may be called only with a task, or with an approved plan.
+func (s *system) guarded(b *strings.Builder) {
+	conf := &s.ask.Config.Tools
+	agent := s.ask.Config.AgentNamed(s.ask.Agent)
+	exempt := s.ask.Session.Kind == coordination.KeySubagent || agent != nil && agent.IsUtility()
+	if names := s.toolsAmong(conf.TaskEnforcer.Tools); conf.TaskEnforcer.Enabled && !exempt && names != "" {
+		fmt.Fprintf(b, " You may call these only while this session has a task in progress: %s.", names)
+	}
+	if names := s.toolsAmong(conf.PlanGate.Tools); conf.PlanGate.Enabled && names != "" {
+		fmt.Fprintf(b, " You may call these only with an approved plan that asks for them: %s.", names)
+	}
+}
+
+// toolsAmong names those tools of the session that a list has.
+func (s *system) toolsAmong(list []string) string {
+	var names []string
+	for i := range s.ask.Tools {
+		if name := s.ask.Tools[i].Name; slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) }) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // aboutSession describes who takes part in a session.
