@@ -208,7 +208,8 @@ bench-compare: build ## Measure another commit and the working tree by turns (RE
 # Programs that others wrote, as they are on npm: clients against our servers for tests, MCP servers, and the suite for MCP clients with
 # the Node that it needs.
 CLIENTS := grammy@1.46.0 @slack/bolt@5.1.0 discord.js@14.28.1
-MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16)
+MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16) \
+	conformance-next@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
 
 .PHONY: clients
 clients: ## Let unmodified programs from npm use the servers for tests of the channels, and agents use their MCP servers; needs Node

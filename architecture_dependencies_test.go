@@ -142,6 +142,7 @@ var libraries = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", []string{"gateway/protocol", "tools"}, "it validates input from outside; our own data has types"},
 	{"github.com/bwmarrin/discordgo", []string{"discord"}, "it is slow-moving and stays behind the Discord adapter"},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"mcp"}, "it stays behind the room of MCP servers"},
+	{"golang.org/x/oauth2", []string{"mcp"}, "logins are those of MCP servers"},
 	{"github.com/slack-go/slack", []string{"slack"}, "it stays behind the Slack adapter"},
 	{"github.com/go-telegram/bot", []string{"telegram"}, "it stays behind the Telegram adapter"},
 	{"github.com/klauspost/compress", []string{"eventstore/archive"}, "one package compresses archives"},

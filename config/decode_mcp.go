@@ -79,10 +79,39 @@ func decodeMCPServer(name string, f *fields) (s MCPServer, usable bool) {
 	filter.done()
 	s.Sessions, s.Repeatable = f.sessionKinds("sessions"), f.texts("repeatable")
 	usable = f.checkMCPTransport(&s)
-	f.others("auth", "oauth", "sslVerify", "clientCert", "clientKey")
+	if oauth := f.decodeMCPOAuth(); f.choice("auth", "", "oauth") != "" && s.URL != "" {
+		s.OAuth = oauth
+	}
+	f.others("sslVerify", "clientCert", "clientKey")
 	f.aside("supportsParallelToolCalls", "codex", "name", "description")
 	f.done()
 	return s, usable
+}
+
+// decodeMCPOAuth reads how access to a server is granted. An address that cannot be used is a warning, and is left out.
+func (f *fields) decodeMCPOAuth() *MCPOAuth {
+	o := f.within("oauth")
+	address := func(key, hint string, fits func(*url.URL) bool) string {
+		text := o.text(key, "")
+		if text == "" || o.schema != nil {
+			return text
+		}
+		if u, err := url.Parse(text); err == nil && u.Host != "" && fits(u) {
+			return text
+		}
+		o.report.add(warning(CodeValue, o.object.get(key).at, o.at.member(key), "this is not such an address: it has no effect", hint))
+		return ""
+	}
+	read := &MCPOAuth{Scope: o.text("scope", ""), ClientID: o.text("clientId", ""), ClientSecret: o.secret("clientSecret"),
+		RedirectURL: address("redirectUrl", "write it like http://127.0.0.1:8989/oauth/callback", func(u *url.URL) bool {
+			return u.Scheme == "https" || u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+		}),
+		ClientMetadataURL: address("clientMetadataUrl", "write it like https://host/client.json", func(u *url.URL) bool {
+			return u.Scheme == "https" && strings.Trim(u.Path, "/") != ""
+		})}
+	o.others("identity", "authProfileId")
+	o.done()
+	return read
 }
 
 // checkMCPTransport checks that the server is either a program or an address.

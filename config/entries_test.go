@@ -110,7 +110,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 	t.Parallel()
 	path := files(t, map[string]string{"openclaw.json": `{
   $schema: 'x', env: {vars: {A: 'b'}}, taskMonitor: {port: 1}, tts: null,
-  cron: {jobs: [1, 2, 3]}, mcp: {servers: {a: {url: 'http://h/', auth: 'oauth'}}, apps: {}},
+  cron: {jobs: [1, 2, 3]}, mcp: {servers: {a: {url: 'http://h/', sslVerify: true}}, apps: {}},
   ui: {seamColor: 'x'}, $include: 'more.json', hooks: {mappings: [1]}, skills: {},
   agents: {entries: {a: {heartbeat: {}, humanDelay: {}}, b: {heartbeat: {}, humanDelay: {}}, c: {heartbeat: {}}}},
   channels: {whatsapp: {}, 'sesame-open': {}}, gateway: {auth: {token: 'sesame-open'}},
@@ -123,7 +123,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d:%d %s: %s", u.Line, u.Column, u.Group, u))
 	}
 	want := []string{
-		"3:10 not supported yet: cron.jobs", "3:66 not supported yet: mcp.servers.a.auth", "3:83 not supported yet: mcp.apps",
+		"3:10 not supported yet: cron.jobs", "3:66 not supported yet: mcp.servers.a.sslVerify", "3:85 not supported yet: mcp.apps",
 		"4:8 not relevant to openclawd: ui.seamColor", "4:48 not supported yet: hooks (1 mapping)", "4:72 not supported yet: skills",
 		"5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
 		"6:14 not supported yet: channels.whatsapp", `6:28 not supported yet: channels.***`,
@@ -133,7 +133,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if text := config.Together(c.Unsupported[:4]); text != "cron.jobs, mcp.servers.a.auth, mcp.apps, ui.seamColor" {
+	if text := config.Together(c.Unsupported[:4]); text != "cron.jobs, mcp.servers.a.sslVerify, mcp.apps, ui.seamColor" {
 		t.Error(text)
 	}
 	many := "{channels: {"

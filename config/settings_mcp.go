@@ -24,6 +24,7 @@ type MCPServer struct {
 
 	URL     Secret // of Streamable HTTP; may hold credentials
 	Headers []Header
+	OAuth   *MCPOAuth // nil: requests need no authorization beside the headers
 
 	ConnectTimeout time.Duration
 	CallTimeout    time.Duration
@@ -34,6 +35,15 @@ type MCPServer struct {
 	Sessions []coordination.KeyKind
 	// Repeatable are names of tools, with * for any part, that may be repeated after an unknown outcome although they do not say so.
 	Repeatable []string
+}
+
+// MCPOAuth says how a person grants access to a server with OAuth.
+type MCPOAuth struct {
+	Scope             string // to ask for, separated by spaces; "" for what the server asks for
+	RedirectURL       string // where the browser ends; "" for openclawd's own
+	ClientMetadataURL string // of a document that describes this client; "" for none
+	ClientID          string // of a client that is registered already; "" for none
+	ClientSecret      Secret
 }
 
 // MCPVariable is an environment variable of a server.

@@ -22,7 +22,7 @@ func (c *connection) address() sdk.Transport {
 	base.MaxResponseHeaderBytes = 64 << 10
 	c.idle = base.CloseIdleConnections
 	return &sdk.StreamableClientTransport{
-		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage,
+		Endpoint: conf.URL.Reveal(), MaxEventSize: maxMessage, OAuthHandler: c.server.oauth,
 		HTTPClient: &http.Client{Transport: &sender{base: base, connection: c}, CheckRedirect: func(r *http.Request, before []*http.Request) error {
 			if r.URL.Host != to.Host || r.URL.Scheme != to.Scheme {
 				return fmt.Errorf("it refers to another host: %s", r.URL.Host)
@@ -43,7 +43,11 @@ type sender struct {
 
 func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for _, h := range s.connection.server.conf.Headers {
+	own := s.connection.server
+	for _, h := range own.conf.Headers {
+		if own.oauth != nil && strings.EqualFold(h.Name, "Authorization") {
+			continue
+		}
 		r.Header.Set(h.Name, h.Value.Reveal())
 	}
 	e, _ := r.Context().Value(exchangeKey{}).(*exchange)

@@ -25,13 +25,13 @@ type Probed struct {
 	Tools   []Offered `json:"tools"`
 }
 
-// ProbeFile is Probe for a configuration file. Errors are *NoServerError, or those of the file.
-func ProbeFile(ctx context.Context, path string, getenv func(string) string, name string, start bool) (Probed, error) {
+// ProbeFile is Probe for a configuration file, with the grants of a directory. Errors are *NoServerError, or those of the file.
+func ProbeFile(ctx context.Context, path string, getenv func(string) string, grants, name string, start bool) (Probed, error) {
 	loaded, findings := config.Load(path, getenv)
 	if err := findings.Err(); err != nil {
 		return Probed{}, err
 	}
-	o := Options{Config: func() *config.Config { return loaded }, Logger: slog.New(slog.DiscardHandler), Getenv: getenv, Version: buildinfo.Read().Version}
+	o := Options{Config: func() *config.Config { return loaded }, Logger: slog.New(slog.DiscardHandler), Getenv: getenv, Version: buildinfo.Read().Version, Grants: grants}
 	p := Probe(ctx, o, name, start)
 	if name != "" && len(p.Servers) == 0 {
 		return p, &NoServerError{name}

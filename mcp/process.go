@@ -166,7 +166,7 @@ func (p *process) explain(err error) error {
 
 // tail keeps the end of what a program writes.
 type tail struct {
-	hide *strings.Replacer // secrets
+	hide *secrets
 	mu   sync.Mutex
 	kept []byte
 }

@@ -24,7 +24,7 @@ type result struct {
 	bytes   int
 	more    int // parts left out
 	isError bool
-	hide    *strings.Replacer // secrets
+	hide    *secrets
 }
 
 // cut is the beginning of a text, without secrets: a cut one would not be recognized.
@@ -49,7 +49,7 @@ func (r *result) output(s *server) tool.Output {
 }
 
 // resultOf is the result of a tool. Its structured form is used if there is no other.
-func resultOf(from *sdk.CallToolResult, hide *strings.Replacer) *result {
+func resultOf(from *sdk.CallToolResult, hide *secrets) *result {
 	r := &result{isError: from.IsError, hide: hide}
 	for _, part := range from.Content {
 		r.addContent(part)
@@ -99,7 +99,7 @@ func (r *result) addResource(c *sdk.ResourceContents) {
 	}
 }
 
-func resourcesOf(list *sdk.ListResourcesResult, hide *strings.Replacer) *result {
+func resourcesOf(list *sdk.ListResourcesResult, hide *secrets) *result {
 	r := &result{hide: hide}
 	for _, one := range list.Resources {
 		r.add(strings.TrimSpace(fmt.Sprintf("%s %s: %s", one.URI, one.Name, r.cut(one.Description, maxProblem))))

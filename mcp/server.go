@@ -1,18 +1,18 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -31,7 +31,8 @@ type server struct {
 	opts   *Options
 	conf   config.MCPServer
 	logger *slog.Logger
-	hide   *strings.Replacer // secrets of the configuration
+	hide   *secrets
+	oauth  auth.OAuthHandler // nil: the server needs none
 
 	offer atomic.Pointer[offer] // nil until it was connected once
 
@@ -42,44 +43,18 @@ type server struct {
 	failures int                     // consecutive
 	retryAt  time.Time               // zero: at once
 	problem  string                  // of the last failure
+	granted  string                  // the grant at that time, as grants.state says it
 	closed   bool
 
 	starts, failed int64
 }
 
 func newServer(o *Options, c config.MCPServer) *server {
-	return &server{opts: o, conf: c, logger: o.Logger.With("server", c.Name), hide: hider(&c)}
-}
-
-// hider removes the secrets of a server's configuration from texts. Short values are too common to be removed.
-func hider(c *config.MCPServer) *strings.Replacer {
-	const least = 6
-	var texts []string
-	add := func(secret config.Secret) {
-		text := secret.Reveal()
-		if len(text) < least {
-			return
-		}
-		texts = append(texts, text)
-		if quoted := string(jsonOf(text)); quoted != `"`+text+`"` {
-			texts = append(texts, strings.Trim(quoted, `"`))
-		}
+	s := &server{opts: o, conf: c, logger: o.Logger.With("server", c.Name), hide: hider(&c)}
+	if c.OAuth != nil {
+		s.oauth = &authorizer{server: s, grants: grants{o.Grants}}
 	}
-	for _, h := range c.Headers {
-		add(h.Value)
-		if _, token, is := strings.Cut(h.Value.Reveal(), " "); is { // Bearer …
-			add(config.Secret(token))
-		}
-	}
-	for _, v := range c.Env {
-		add(v.Value)
-	}
-	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may begin with another
-	var pairs []string
-	for _, text := range texts {
-		pairs = append(pairs, text, config.Secret(text).String())
-	}
-	return strings.NewReplacer(pairs...)
+	return s
 }
 
 // shown is a text of a server, or about it, without secrets and bounded.
@@ -123,6 +98,7 @@ var errClosed = errors.New("it was removed from the configuration, or openclawd 
 func (s *server) open(ctx context.Context) (*connection, error) {
 	for waited := false; ; waited = true {
 		s.mu.Lock()
+		s.forgiveAfterLogin()
 		switch {
 		case s.closed:
 			s.mu.Unlock()
@@ -155,9 +131,17 @@ func (s *server) open(ctx context.Context) (*connection, error) {
 	}
 }
 
+// forgiveAfterLogin forgets failures, with the lock held, if a person has logged in since the last one.
+func (s *server) forgiveAfterLogin() {
+	if s.failures > 0 && s.conf.OAuth != nil && s.granted != (grants{s.opts.Grants}).state(s.conf.Name) {
+		s.failures, s.retryAt = 0, time.Time{}
+	}
+}
+
 // await starts the server if there is no connection, and waits for it unless it has failed before. Failures are in its state, and logged.
 func (s *server) await(ctx context.Context) {
 	s.mu.Lock()
+	s.forgiveAfterLogin()
 	failed := s.failures > 0
 	s.mu.Unlock()
 	if failed {
@@ -211,6 +195,9 @@ func (s *server) fail(err error) {
 	s.failures++
 	s.failed++
 	s.problem = s.shown(err.Error(), maxProblem)
+	if s.conf.OAuth != nil {
+		s.granted = grants{s.opts.Grants}.state(s.conf.Name)
+	}
 	delay := restarts.After(s.failures)
 	s.retryAt = time.Now().Add(delay)
 	s.logger.Warn("an MCP server is not available", "err", s.problem, "failures", s.failures, "retry_in", delay)

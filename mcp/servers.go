@@ -18,6 +18,7 @@ type Options struct {
 	Logger  *slog.Logger
 	Getenv  func(string) string // the environment of this program; nil: none
 	Version string              // of this program, for servers
+	Grants  string              // the directory of what people have granted with OAuth; "": there is none
 	// Called is told of each call that was made, with its outcome. It must not block. nil: none is told.
 	Called func(server string, outcome Outcome, took time.Duration)
 }

@@ -46,6 +46,7 @@ type fixture struct {
 	tools   *tools.Registry
 	logged  *logged
 	effects string
+	grants  string   // the directory of what people have granted
 	outcome sync.Map // by tool's server: the last one
 }
 
@@ -99,10 +100,10 @@ func (h *fixture) configure(text string) {
 // setup makes a team; servers are its mcp.servers by fixture.server.
 func setup(t *testing.T, servers func(h *fixture) string) *fixture {
 	t.Helper()
-	h := &fixture{t: t, logged: &logged{}, effects: filepath.Join(t.TempDir(), "effects")}
+	h := &fixture{t: t, logged: &logged{}, effects: filepath.Join(t.TempDir(), "effects"), grants: t.TempDir()}
 	h.configure(`{agents: {entries: {eden: {}, seum: {tools: {deny: ['bundle-mcp']}}}}, mcp: {servers: {` + servers(h) + `}}}`)
 	logger := slog.New(slog.NewTextHandler(h.logged, nil))
-	h.Servers = mcp.New(mcp.Options{Config: h.conf.Load, Logger: logger, Getenv: os.Getenv, Version: "1",
+	h.Servers = mcp.New(mcp.Options{Config: h.conf.Load, Logger: logger, Getenv: os.Getenv, Version: "1", Grants: h.grants,
 		Called: func(server string, outcome mcp.Outcome, _ time.Duration) { h.outcome.Store(server, outcome) }})
 	var err error
 	h.tools, err = tools.New(tools.Options{Config: h.conf.Load, Logger: logger, Sources: []tools.Source{h.Servers}, Journal: plain{}})

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
@@ -16,7 +18,7 @@ import (
 func (p *Program) openEffects(ctx context.Context, a *agents) error {
 	a.effects = effects.New(effects.Options{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: a.logger})
 	a.mcp = mcp.New(mcp.Options{Config: p.newConfiguration().InForce, Logger: p.opts.Logger.With("component", "mcp"), Getenv: p.opts.getenv,
-		Version: buildinfo.Read().Version, Called: a.metrics.recordMCP})
+		Version: buildinfo.Read().Version, Grants: cmp.Or(p.opts.StateDir, filepath.Dir(p.opts.DB)), Called: a.metrics.recordMCP})
 	if _, err := a.effects.Recover(ctx); err != nil {
 		return fmt.Errorf("close the tool calls of the previous process: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,7 +22,58 @@ func newMCP(p *process) *cobra.Command {
 	call := newToolsCall(p)
 	call.Example = "  openclawd mcp call files__read_file '{\"path\": \"README.md\"}'"
 	return newGroup("mcp", "Show MCP servers, call their tools, and list calls", servers,
-		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", new(true), mcp.Probed.ToolTable), call, newMCPLog(p))
+		newMCPProbe(p, "tools", "List the tools of MCP servers, which are started for a moment", new(true), mcp.Probed.ToolTable), call, newMCPLog(p), newMCPLogin(p), newMCPLogout(p))
+}
+
+func newMCPLogin(p *process) *cobra.Command {
+	var stateDir string
+	cmd := &cobra.Command{
+		Use:   "login SERVER",
+		Short: "Grant access to an MCP server with OAuth",
+		Long: `Prints an address to open in a browser, and waits until the browser comes back to this machine. Where it cannot, write the address at
+which it ends to the terminal. The grant is kept in the state directory, for its owner only; a running openclawd uses it at once.`,
+		Example: "  openclawd mcp login web",
+		Args:    positional(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := p.configPath(stateDir, nil)
+			if err != nil {
+				return err
+			}
+			if err := mcp.LoginFile(cmd.Context(), path, p.getenv, filepath.Dir(path), args[0], mcp.Browser(cmd.InOrStdin(), p.stdout)); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "logged in to MCP server %s\n", args[0])
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
+	return cmd
+}
+
+func newMCPLogout(p *process) *cobra.Command {
+	var stateDir string
+	cmd := &cobra.Command{
+		Use:     "logout SERVER",
+		Short:   "Forget the access that was granted to an MCP server",
+		Example: "  openclawd mcp logout web",
+		Args:    positional(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := p.configPath(stateDir, nil)
+			if err != nil {
+				return err
+			}
+			said := "logged out of MCP server %s\n"
+			if was, err := mcp.Logout(filepath.Dir(path), args[0]); err != nil {
+				return err
+			} else if !was {
+				said = "there is no login of MCP server %s\n"
+			}
+			_, err = fmt.Fprintf(p.stdout, said, args[0])
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
+	return cmd
 }
 
 // newMCPProbe is a command that shows what servers are like, as a table or in JSON.
@@ -37,7 +89,7 @@ func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Pro
 			if err != nil {
 				return err
 			}
-			probed, err := mcp.ProbeFile(cmd.Context(), path, p.getenv, strings.Join(args, ""), *start)
+			probed, err := mcp.ProbeFile(cmd.Context(), path, p.getenv, filepath.Dir(path), strings.Join(args, ""), *start)
 			if err != nil {
 				return err
 			}
