@@ -69,6 +69,9 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 	if _, is := value.(map[string]any); !is {
 		return nil, invalid("they are "+kindOf(value)+", must be an object", "write them as one JSON object, by name")
 	}
+	if e.foreign && tooCostly(e.schema, value) {
+		return nil, invalid(fmt.Sprintf("its schema would be applied to them in more than %d places", maxVisits), "make them smaller and flatter")
+	}
 	var wrong *jsonschema.ValidationError
 	if err := e.schema.Validate(value); errors.As(err, &wrong) {
 		return nil, explain(e, value, wrong)

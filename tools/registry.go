@@ -52,8 +52,9 @@ type Registry struct {
 
 type entry struct {
 	Tool
-	schema *jsonschema.Schema
-	left   atomic.Int64 // calls whose callers have left
+	schema  *jsonschema.Schema
+	foreign bool         // of a Source: its schema may be anything
+	left    atomic.Int64 // calls whose callers have left
 }
 
 // New registers tools. Errors are *RegistrationError: an invalid or duplicate name, an invalid schema, no function.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
@@ -46,7 +48,11 @@ func NewSet(list []Tool) (*Set, []*RegistrationError) {
 				Text: fmt.Sprintf("it has more than %d subschemas when its references are expanded", maxExpanded)})
 			continue
 		}
-		s.tools = slices.Insert(s.tools, at, &entry{Tool: t, schema: schema})
+		if isDynamic(schema, map[*jsonschema.Schema]bool{}) {
+			faults = append(faults, &RegistrationError{Tool: t.Name, Field: "schema", Text: "it has a $dynamicRef or $recursiveRef", Hint: "give it a $ref"})
+			continue
+		}
+		s.tools = slices.Insert(s.tools, at, &entry{Tool: t, schema: schema, foreign: true})
 	}
 	return s, faults
 }
