@@ -215,7 +215,9 @@ func TestToolsOfAServer(t *testing.T) {
 	if _, err := h.call("my-files__none", `{}`); err == nil || !strings.Contains(err.Error(), "not available") {
 		t.Errorf("no such tool: %v", err)
 	}
-	h.says("my-files__resources_list", `{}`, "file:///notes notes:")
+	if out, err := h.call("my-files__resources_list", `{}`); err != nil || !strings.Contains(out.Text, "file:///notes notes:") {
+		t.Errorf("%.300s, %v", out.Text, err)
+	}
 	h.says("my-files__resources_read", `{"uri":"file:///notes"}`, "remember")
 	s := h.state("my files")
 	if s.State != mcp.StateReady || s.Starts != 1 || s.Server != "mcptest 1" || h.state("off").State != mcp.StateDisabled {
@@ -256,6 +258,64 @@ func TestResults(t *testing.T) {
 	out, err = h.call("s__ask", `{}`)
 	if err != nil || !strings.HasPrefix(out.Text, "answer: decline") || !strings.Contains(out.Text, mcp.CodeDeclined) {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// What is read of resources is bounded like a result, and what is no text is described.
+func TestResourcesAreBounded(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Good, ``) })
+	out, err := h.call("s__resources_read", `{"uri":"file:///text"}`)
+	if err != nil || len(out.Text) > 70<<10 || !strings.HasPrefix(out.Text, "tttt") {
+		t.Errorf("%d bytes, %v", len(out.Text), err)
+	}
+	h.says("s__resources_read", `{"uri":"file:///blob"}`, "[resource file:///blob, image/png, 1048576 bytes]")
+	if out, err = h.call("s__resources_list", `{}`); err != nil || len(out.Text) > 4<<10 || !strings.Contains(out.Text, "file:///text big: ddd") {
+		t.Errorf("%d bytes, %v", len(out.Text), err)
+	}
+}
+
+// A server that sends without end in the middle of a call harms that call alone.
+func TestFloodHarmsItsCallAlone(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string {
+		return `s: ` + h.server(mcptest.Good, ``) + `, o: ` + h.server(mcptest.Good, ``)
+	})
+	h.says("o__echo", `{"text": "a"}`, "a")
+	if said := h.unknown("s__flood", `{}`, "connection"); said == "" {
+		t.Error("it does not say why")
+	}
+	h.says("o__echo", `{"text": "b"}`, "b")
+	h.says("s__echo", `{"text": "again"}`, "again")
+	if s := h.state("o"); s.Starts != 1 || s.Failures != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A server that fails each time is started again after longer and longer, however often it is asked for.
+func TestStartsAreSpaced(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Quits, ``) })
+	h.offered(eden())
+	down := func(failures int64) (retryAt time.Time) {
+		h.until("it is down", func() bool {
+			h.offered(eden())
+			s := h.state("s")
+			retryAt = s.RetryAt
+			return s.State == mcp.StateDown && s.Failures >= failures
+		})
+		return retryAt
+	}
+	first := down(1)
+	for range 200 {
+		h.offered(eden())
+	}
+	second := down(2)
+	if s := h.state("s"); s.Starts > 3 {
+		t.Errorf("%+v", s)
+	}
+	if pause := second.Sub(first); pause < time.Second {
+		t.Errorf("after a second failure it waits %s longer", pause)
 	}
 }
 
@@ -368,6 +428,11 @@ func TestChanges(t *testing.T) {
 	h.says("s__grow", `{}`, "growing")
 	h.until("the list is read again", func() bool { return slices.Contains(h.state("s").Tools, "s__grown") })
 	h.says("s__grown", `{}`, "grown")
+	h.says("s__shrink", `{}`, "shrinking")
+	h.until("the list is read again", func() bool { return !slices.Contains(h.state("s").Tools, "s__grown") })
+	if _, err := h.call("s__grown", `{}`); err == nil || !strings.Contains(err.Error(), "not available") {
+		t.Errorf("a tool that is gone: %v", err)
+	}
 	out, err := h.call("s__spawn", `{}`)
 	if err != nil {
 		t.Fatal(err)

@@ -130,6 +130,18 @@ func Server(mode string) *sdk.Server {
 		})
 		return text("growing"), nil
 	})
+	add(s, tool("shrink", `{"type":"object"}`, nil), func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+		s.RemoveTools("grown")
+		return text("shrinking"), nil
+	})
+	add(s, tool("flood", `{"type":"object"}`, nil), func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
+		line := fmt.Appendf(nil, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":%q}}\n", strings.Repeat("f", 64<<10))
+		for {
+			if _, err := os.Stdout.Write(line); err != nil {
+				return nil, err
+			}
+		}
+	})
 	add(s, tool("spawn", `{"type":"object"}`, nil), func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), Env+"="+Deaf)
@@ -141,6 +153,13 @@ func Server(mode string) *sdk.Server {
 	s.AddResource(&sdk.Resource{URI: "file:///notes", Name: "notes"}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: "file:///notes", Text: "remember"}}}, nil
 	})
+	big := func(uri string, contents ...*sdk.ResourceContents) {
+		s.AddResource(&sdk.Resource{URI: uri, Name: "big", Description: strings.Repeat("d", 64<<10)}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: contents}, nil
+		})
+	}
+	big("file:///text", &sdk.ResourceContents{URI: "file:///text", Text: strings.Repeat("t", 1<<20)})
+	big("file:///blob", &sdk.ResourceContents{URI: "file:///blob", Blob: bytes.Repeat([]byte("b"), 1<<20), MIMEType: "image/png"})
 	if mode == Long {
 		endless(s)
 	}
