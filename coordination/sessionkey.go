@@ -144,6 +144,11 @@ func SessionKeyOf(s, defaultAgent string) (SessionKey, error) {
 	return k, err
 }
 
+// IsHook reports whether a session is one in which requests to hooks are answered: agent:<agent>:hook:<id>, or the alias hook:<id>.
+func (k SessionKey) IsHook() bool {
+	return k.Kind == KeyOther && k.Channel == HookSessions || k.Kind == KeyAlias && strings.HasPrefix(k.ID, HookSessions+":")
+}
+
 // String formats the key. ParseSessionKey reads a valid one back.
 func (k SessionKey) String() string {
 	if k.Kind == KeyAlias {

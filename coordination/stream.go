@@ -50,6 +50,13 @@ const (
 	CronRunPrefix = "cron:"
 )
 
+// Runs that requests to hooks cause: their cause, how their ids begin, which ids of other runs do not, and the family of their sessions.
+const (
+	CauseHook     = "hook"
+	HookRunPrefix = "hook:"
+	HookSessions  = "hook"
+)
+
 // CronStream is the stream of a scheduled job and its runs.
 func CronStream(jobID string) string { return hashedStream("cron/", jobID) }
 

@@ -85,7 +85,7 @@ func readFiles(dir string, key coordination.SessionKey) []workspace.Excerpt {
 
 // kindOf is the kind of a session. An alias that names a job or a hook counts as a job.
 func kindOf(key coordination.SessionKey) coordination.KeyKind {
-	if key.Kind == coordination.KeyAlias && (strings.HasPrefix(key.ID, "cron:") || strings.HasPrefix(key.ID, "hook:")) {
+	if key.IsHook() || key.Kind == coordination.KeyAlias && strings.HasPrefix(key.ID, "cron:") {
 		return coordination.KeyCron
 	}
 	return key.Kind

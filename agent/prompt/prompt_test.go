@@ -110,6 +110,7 @@ func TestFilesAreThoseOfTheKindOfSession(t *testing.T) {
 		"global":                                      "AGENTS SOUL TOOLS IDENTITY USER HEARTBEAT CURRENT_TASK MEMORY",
 		"cron:daily":                                  "AGENTS SOUL TOOLS IDENTITY USER",
 		"hook:github":                                 "AGENTS SOUL TOOLS IDENTITY USER",
+		"agent:eden:hook:github":                      "AGENTS SOUL TOOLS IDENTITY USER",
 		"node-1":                                      "AGENTS SOUL TOOLS IDENTITY USER HEARTBEAT CURRENT_TASK MEMORY",
 	} {
 		p := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, session), Message: user("hi")})

@@ -127,6 +127,10 @@ func aboutSession(k coordination.SessionKey) string {
 		return "You were started here for one task. Your final answer is the result; it is sent to the agent that started you."
 	case coordination.KeyCron:
 		return "A schedule started this session. There may be no one to answer questions."
+	case coordination.KeyOther:
+		if k.IsHook() {
+			return "Another program has started this session through a hook. There may be no one to answer questions."
+		}
 	}
 	return "Your answer here is sent to the sender."
 }

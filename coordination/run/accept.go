@@ -68,6 +68,9 @@ func check(a *Ask) error {
 	if strings.HasPrefix(a.RunID, coordination.CronRunPrefix) && a.Cause != coordination.CauseCron {
 		return invalid("runId", a.RunID, "ids that begin with "+coordination.CronRunPrefix+" are those of scheduled jobs", "give an id that begins otherwise, such as a UUID")
 	}
+	if strings.HasPrefix(a.RunID, coordination.HookRunPrefix) && a.Cause != coordination.CauseHook {
+		return invalid("runId", a.RunID, "ids that begin with "+coordination.HookRunPrefix+" are those of requests to hooks", "give an id that begins otherwise, such as a UUID")
+	}
 	if _, err := coordination.ParseSessionKey(a.Session.String()); err != nil {
 		return invalid("sessionKey", a.Session.String(), err.Error(), "name a session, e.g. agent:main:main")
 	}

@@ -26,7 +26,7 @@ const (
 	LaneMain     = "main"
 	LaneNested   = "nested"   // an agent awaits it
 	LaneSubagent = "subagent" // an agent started it
-	LaneCron     = "cron"     // a scheduled job started it
+	LaneCron     = "cron"     // a scheduled job or a hook started it
 )
 
 // Effect of a restart on a running run.

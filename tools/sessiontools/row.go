@@ -111,6 +111,10 @@ func kindOf(one *sessions.Session) string {
 		return kindGroup
 	case coordination.KeyCron:
 		return kindCron
+	case coordination.KeyOther:
+		if key.IsHook() {
+			return kindHook
+		}
 	case coordination.KeyAlias:
 		family, _, _ := strings.Cut(key.ID, ":")
 		switch {
