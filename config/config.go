@@ -31,6 +31,8 @@ type Config struct {
 	UI          UI
 	Messages    Messages
 	Cron        Cron
+	Hooks       Hooks
+	Skills      Skills
 
 	// Settings that openclawd ignores: those of File first, in order, and the number of further ones.
 	Unsupported     []Unsupported

@@ -86,6 +86,7 @@ func TestDefaults(t *testing.T) {
 			Heartbeat: config.Heartbeat{Wake: config.WakeOnCause, Target: "none"},
 		},
 		Cron:    config.Cron{Enabled: true, MaxConcurrent: 4},
+		Hooks:   config.Hooks{Path: "/hooks", MaxBodyBytes: 256 << 10, MaxPerMinute: 600},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},

@@ -30,12 +30,14 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeUI(root.within("ui"))
 	c.decodeMessages(root.within("messages"))
 	c.decodeCron(root.within("cron"))
+	c.decodeHooks(root.within("hooks"))
+	c.decodeSkills(root.within("skills"))
 	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as in 2026.2
 		c.Defaults.Model = model
 	}
 	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
-		"commitments", "desktop", "fleet", "hooks", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
-		"secrets", "security", "skills", "talk", "transcripts", "tts", "vault", "web")
+		"commitments", "desktop", "fleet", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
+		"secrets", "security", "talk", "transcripts", "tts", "vault", "web")
 	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")
 	root.knows("$schema", "env", "discord")

@@ -192,13 +192,14 @@ func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 	if h := decodeHeartbeat(f.within("heartbeat"), c.Defaults.Heartbeat); f.object.get("heartbeat") != nil {
 		agent.Heartbeat = &h
 	}
+	agent.Skills = f.skillNames("skills")
 	identity.done()
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")
 	agent.SubagentModel, agent.SubagentThinking = subagents.modelChoice("model"), subagents.text("thinking", "")
 	subagents.others("runTimeoutSeconds", "requireAgentId", "delegationMode")
 	subagents.done()
-	f.others("agentDir", "models", "modelPolicy", "decisionModel", "utilityModel", "skills", "skillsLimits", "memory", "memorySearch",
+	f.others("agentDir", "models", "modelPolicy", "decisionModel", "utilityModel", "skillsLimits", "memory", "memorySearch",
 		"statusUpdates", "groupChat", "sandbox", "cwd", "params", "runtime", "thinkingDefault", "reasoningDefault", "fastModeDefault",
 		"embeddedHarness", "embeddedPi", "embeddedAgent", "experimental", "contextInjection", "contextLimits", "bootstrapMaxChars",
 		"bootstrapTotalMaxChars", "systemPromptOverride", "taskContinuation", "tts", "accountId")
@@ -294,12 +295,13 @@ func (c *Config) decodeDefaults(f *fields) {
 	checkContinuation(t, &d.Continuation)
 	t.done()
 
+	c.Skills.Limit = f.skillNames("skills")
 	d.Resume = f.choice("resume", ResumeSteps, ResumeOff)
 	d.Heartbeat = decodeHeartbeat(f.within("heartbeat"), Heartbeat{Target: "none"})
 	d.SystemAgent = decodeSystemAgent(f.within("systemAgent"))
 
 	f.others("imageModel", "imageGenerationModel", "videoGenerationModel", "musicGenerationModel", "mediaModels", "pdfModel", "voiceModel", "utilityModel",
-		"decisionModel", "pdfMaxBytesMb", "pdfMaxMb", "pdfMaxPages", "models", "modelPolicy", "skills", "repoRoot", "cwd", "skipBootstrap",
+		"decisionModel", "pdfMaxBytesMb", "pdfMaxMb", "pdfMaxPages", "models", "modelPolicy", "repoRoot", "cwd", "skipBootstrap",
 		"skipOptionalBootstrapFiles", "bootstrapMaxChars", "bootstrapTotalMaxChars", "contextInjection", "startupContext", "userTimezone",
 		"contextLimits", "cliBackends", "contextPruning", "compaction", "embeddedPi", "embeddedHarness", "embeddedAgent", "experimental",
 		"memorySearch", "thinkingDefault", "reasoningDefault", "elevatedDefault", "fastModeDefault", "mediaMaxMb", "imageMaxDimensionPx",

@@ -111,7 +111,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 	path := files(t, map[string]string{"openclaw.json": `{
   $schema: 'x', env: {vars: {A: 'b'}}, taskMonitor: {port: 1}, tts: null,
   cron: {jobs: [1, 2, 3]}, mcp: {servers: {a: {url: 'http://h/', sslVerify: true}}, apps: {}},
-  ui: {seamColor: 'x'}, $include: 'more.json', hooks: {mappings: [1]}, skills: {},
+  ui: {seamColor: 'x'}, $include: 'more.json', hooks: {gmail: {}}, skills: {load: {}},
   agents: {entries: {a: {heartbeat: {}, humanDelay: {}}, b: {heartbeat: {}, humanDelay: {}}, c: {heartbeat: {}}}},
   channels: {whatsapp: {}, 'sesame-open': {}}, gateway: {auth: {token: 'sesame-open'}},
   models: {providers: {p: {baseUrl: 'http://h', models: [{id: 'm', cost: {}}, {id: 'n', cost: {}}]}}},
@@ -124,7 +124,7 @@ func TestWhatIsNotGoneBy(t *testing.T) {
 	}
 	want := []string{
 		"3:10 not supported yet: cron.jobs", "3:66 not supported yet: mcp.servers.a.sslVerify", "3:85 not supported yet: mcp.apps",
-		"4:8 not relevant to openclawd: ui.seamColor", "4:48 not supported yet: hooks (1 mapping)", "4:72 not supported yet: skills",
+		"4:8 not relevant to openclawd: ui.seamColor", "4:56 not supported yet: hooks.gmail", "4:77 not supported yet: skills.load",
 		"5:41 not relevant to openclawd: agents.entries.*.humanDelay.* (2 places)",
 		"6:14 not supported yet: channels.whatsapp", `6:28 not supported yet: channels.***`,
 		"7:68 not relevant to openclawd: models.providers.*.models[].cost.* (2 places)",

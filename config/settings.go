@@ -29,6 +29,7 @@ type Agent struct {
 	SubagentModel    ModelChoice
 	SubagentThinking string
 	Heartbeat        *Heartbeat // nil is the default for all agents
+	Skills           []string   // names of those it may use; nil is the default for all agents
 }
 
 // AgentDefaults are the defaults of all agents.

@@ -37,13 +37,13 @@ type Unsupported struct {
 	Column  int    `json:"column"`
 	Setting string `json:"setting"` // cron, mcp.apps, ui.*, agents.entries.*.heartbeat
 	Count   int    `json:"count"`   // number of entries, or of places; 0 if meaningless
-	Unit    string `json:"unit"`    // the unit, in the plural: jobs, places; may be ""
+	Unit    string `json:"unit"`    // the unit, in the plural: places; may be ""
 }
 
 // Where is the place in the form file:line:column.
 func (u *Unsupported) Where() string { return fmt.Sprintf("%s:%d:%d", u.File, u.Line, u.Column) }
 
-// String formats the setting with its count: cron (3 jobs), plugins.entries (2), ui.*.
+// String formats the setting with its count: agents.entries.*.params (3 places), plugins.entries (2), ui.*.
 func (u *Unsupported) String() string {
 	switch {
 	case u.Count == 0:
@@ -56,7 +56,7 @@ func (u *Unsupported) String() string {
 	return fmt.Sprintf("%s (%d %s)", u.Setting, u.Count, u.Unit)
 }
 
-// Together formats several settings as one line: cron (3 jobs), plugins.entries (2).
+// Together formats several settings as one line: browser, plugins.entries (2).
 func Together(all []Unsupported) string {
 	names := make([]string, len(all))
 	for i := range all {
@@ -68,14 +68,9 @@ func Together(all []Unsupported) string {
 // mostUnsupported is how many settings are listed; further ones are counted. Real files have dozens.
 const mostUnsupported = 300
 
-// collection is a section's member whose entries are counted: as cron (3 jobs) with a unit, else as plugins.entries (2).
-type collection struct{ key, unit string }
-
-func collections() map[string]collection {
-	return map[string]collection{
-		"auth": {"profiles", ""}, "hooks": {"mappings", "mappings"},
-		"plugins": {"entries", ""}, "secrets": {"providers", ""}, "skills": {"entries", ""},
-	}
+// collections are the members of sections whose entries are counted, as in plugins.entries (2).
+func collections() map[string]string {
+	return map[string]string{"auth": "profiles", "plugins": "entries", "secrets": "providers"}
 }
 
 // unsupported collects ignored settings: one entry per setting, however many agents, accounts or models have it.
@@ -99,18 +94,14 @@ func (u *unsupported) add(group Group, m *member, at *path) {
 	u.put(one, m, at)
 }
 
-func (u *unsupported) addSection(group Group, section *member, at *path, known collection) {
+func (u *unsupported) addSection(group Group, section *member, at *path, known string) {
 	size := 0
-	if entries := section.value.get(known.key); entries != nil {
+	if entries := section.value.get(known); entries != nil {
 		size = len(entries.items) + len(entries.members)
-	}
-	if known.unit != "" {
-		u.put(Unsupported{Group: group, Setting: at.String(), Count: size, Unit: known.unit}, section, at)
-		return
 	}
 	for _, m := range section.value.members {
 		one := Unsupported{Group: group, Setting: at.member(m.key).String()}
-		if m.key == known.key {
+		if m.key == known {
 			one.Count = size
 		}
 		u.put(one, m, at.member(m.key))
