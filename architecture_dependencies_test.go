@@ -28,6 +28,7 @@ var layout = []rule{
 	{"coordination/task", []string{"coordination", "coordination/taskfile"}, "tasks are also read from their files"},
 	{"coordination/plan", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/continuation", []string{"coordination", "coordination/run", "coordination/task", "internal/backoff"}, "an agent's next step is decided from its tasks and runs"},
+	{"coordination/hook", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/schedule", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/route", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/response", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},

@@ -173,7 +173,7 @@ func (p *Program) runGateway(ctx context.Context) error {
 	parts.Go(func() error { return unexpectedEnd(together, g.server.Run(together)) })
 	g.logger.Info("serving", "gateway", g.listener.Addr().String(), "auth", g.settings().Mode.Value)
 	parts.Go(func() error {
-		return unexpectedEnd(together, p.answer(together, g.listener, p.withSlack(g.server.Handler()), g.logger))
+		return unexpectedEnd(together, p.answer(together, g.listener, p.withHooks(p.withSlack(g.server.Handler())), g.logger))
 	})
 	err := parts.Wait()
 	if ctx.Err() != nil {
