@@ -29,6 +29,7 @@ var layout = []rule{
 	{"coordination/plan", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/continuation", []string{"coordination", "coordination/run", "coordination/task", "internal/backoff"}, "an agent's next step is decided from its tasks and runs"},
 	{"coordination/hook", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
+	{"coordination/skill", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/schedule", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/route", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/response", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},

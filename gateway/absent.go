@@ -14,7 +14,6 @@ func (s *Server) absentMethods() map[string]answer {
 		"node.list":          s.answerNodes,
 		"node.pair.list":     nothing(pairingAnswer{[]any{}, []any{}}),
 		"device.pair.list":   nothing(pairingAnswer{[]any{}, []any{}}),
-		"skills.status":      s.answerSkills,
 		"voicewake.get":      nothing(map[string][]string{"triggers": {}}),
 		"talk.config":        nothing(map[string]any{"config": struct{}{}}),
 		"question.list":      nothing(map[string][]any{"questions": {}}),
@@ -42,24 +41,6 @@ func (s *Server) answerNodes(context.Context, *wire.Call) (any, error) {
 		TS    int64 `json:"ts"`
 		Nodes []any `json:"nodes"`
 	}{s.opts.Now().UnixMilli(), []any{}}, nil
-}
-
-func (s *Server) answerSkills(_ context.Context, call *wire.Call) (any, error) {
-	p, err := paramsOf[struct {
-		AgentID string `json:"agentId"`
-	}](call)
-	if err != nil {
-		return nil, err
-	}
-	id, err := agentAsked(s.opts.Configuration.InForce(), p.AgentID)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		WorkspaceDir     string `json:"workspaceDir"`
-		ManagedSkillsDir string `json:"managedSkillsDir"`
-		Skills           []any  `json:"skills"`
-	}{WorkspaceDir: s.workspaceOf(id), Skills: []any{}}, nil
 }
 
 // execApprovals is the list of commands that agents may run without asking. It is empty: agents run no commands.

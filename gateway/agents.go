@@ -23,6 +23,7 @@ func (s *Server) agentMethods() map[string]answer {
 		"agents.files.list":  s.answerFiles,
 		"agents.files.get":   s.answerFile,
 		"agents.files.set":   s.writeFile,
+		"skills.status":      s.answerSkills,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/health"
+	"github.com/pronto-lab/openclawd/coordination/skill"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/page"
@@ -88,6 +89,8 @@ type Options struct {
 	Reads       *budget.Budget
 	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 	ReadWait    time.Duration   // how long an answer waits for memory; default budget.Patience
+	// Skills returns the skills in an agent's workspace; its errors are for people. nil: there are none.
+	Skills func(agentID string) ([]skill.Status, error)
 	// Workspace returns the directory of an agent's files, "" for none. nil: there are none.
 	Workspace func(agentID string) string
 }

@@ -152,6 +152,7 @@ func (p *Program) newGateway() {
 		Log: p.log, Configuration: p.newConfiguration(), Logs: p.logs, Access: g.inForce.Access(), Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: g.logger, Version: buildinfo.Read().Version, StateDir: p.opts.StateDir, Database: p.opts.DB, StartedAt: p.startedAt,
 		Workspace: p.workspaceOf, Page: g.page, Reads: p.reads, Transcripts: p.transcripts,
+		Skills: p.skillsOf,
 	}
 	if a := p.agents; a != nil {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, allSends{a.sides}

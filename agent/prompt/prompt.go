@@ -99,7 +99,7 @@ func (b *Builder) Build(ctx context.Context, a Ask) (Prompt, error) {
 	r.ToolTokens = (&llm.Request{Tools: p.Tools}).EstimateTokens()
 	left := a.Window - a.Answer - r.ToolTokens
 
-	s := &system{ask: &a, day: b.o.Now(), files: readFiles(r.Workspace, a.Session)}
+	s := &system{ask: &a, day: b.o.Now(), files: readFiles(r.Workspace, a.Session), skills: readSkills(&a, r.Workspace)}
 	p.System = s.within(int(a.Share * float64(left) * mostForFiles))
 	r.Files, r.FileTokens, r.SystemTokens = s.told, s.fileTokens, llm.EstimateTokens(p.System)
 	r.Room = int(a.Share * float64(left-r.SystemTokens))

@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/skill"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -24,9 +25,10 @@ const (
 
 // system builds a system prompt. The parts that change least come first.
 type system struct {
-	ask   *Ask
-	day   time.Time
-	files []workspace.Excerpt
+	ask    *Ask
+	day    time.Time
+	files  []workspace.Excerpt
+	skills []skill.Status
 
 	told       []File // of the last text
 	fileTokens int
@@ -50,6 +52,7 @@ func (s *system) text(all int) string {
 	s.team(&b)
 	s.silence(&b)
 	s.guides(&b)
+	s.skillIndex(&b, min(maxSkillIndex, all/4))
 	s.workspace(&b, all)
 	s.today(&b)
 	return b.String()

@@ -54,6 +54,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newTools(p),
 		newMCP(p),
 		newSandbox(p),
+		newSkills(p),
 		newCall(p),
 		newCron(p),
 		newToken(p),
