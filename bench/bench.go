@@ -49,6 +49,7 @@ func benchmarks() []benchmark {
 		{"tasks", "task updates of 64 agents at once against a bare table, and lists of open tasks beside 100,000 finished ones", runTasks},
 		{"continuation", "continuation: a check of an agent with 200 open tasks beside 100,000 finished ones, its cost for task updates, and how soon agents continue", runContinuation},
 		{"schedules", "1,000 scheduled jobs due at the same second, and a look for due ones beside 10,000", runSchedules},
+		{"tools", "a call of a tool of a local MCP server, beyond the tool's own time, with its intent and its end on disk", runTools},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
 		{"replay", "tables as of an event against a rebuild, answers as of an event against plain and live ones, steps either way, and chain verification against plain reads", runReplay},

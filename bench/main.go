@@ -75,7 +75,7 @@ func newCommand() *cobra.Command {
 	flags.StringVar(&o.Profile, "profile", "", "write a CPU profile of this process, without the servers that it starts, to `FILE`")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(newFill(), newCompare())
+	cmd.AddCommand(newFill(), newCompare(), newToolServer())
 	return cmd
 }
 
