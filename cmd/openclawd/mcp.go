@@ -12,7 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/mcp"
-	"github.com/pronto-lab/openclawd/tools/effects"
+	"github.com/pronto-lab/openclawd/projections/toolcalls"
 )
 
 func newMCP(p *process) *cobra.Command {
@@ -107,7 +107,7 @@ func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Pro
 
 func newMCPLog(p *process) *cobra.Command {
 	var f listFlags
-	var q effects.Query
+	var q toolcalls.Query
 	cmd := &cobra.Command{
 		Use:     "log",
 		Short:   "List calls of tools with an outside effect, the newest first",
@@ -118,11 +118,11 @@ func newMCPLog(p *process) *cobra.Command {
 				return err
 			}
 			q.Limit = f.limit
-			calls := list[effects.Recorded, effects.Recorded]{
-				read:   func(ctx context.Context, tx *sql.Tx) ([]effects.Recorded, error) { return effects.List(ctx, tx, q) },
-				answer: func(r *effects.Recorded) effects.Recorded { return *r }, name: "calls", thing: "call", none: "no calls", noMatch: "no such calls",
+			calls := list[toolcalls.Call, toolcalls.Call]{
+				read:   func(ctx context.Context, tx *sql.Tx) ([]toolcalls.Call, error) { return toolcalls.List(ctx, tx, q) },
+				answer: func(r *toolcalls.Call) toolcalls.Call { return *r }, name: "calls", thing: "call", none: "no calls", noMatch: "no such calls",
 				head: []string{"CALLED", "STATE", "TOOL", "TOOK", "SESSION", "RUN", "RESULT"}, filtered: q.Server+q.State != "",
-				row: func(r *effects.Recorded, _ time.Time) []string {
+				row: func(r *toolcalls.Call, _ time.Time) []string {
 					return []string{output.Time(r.CalledAt), r.State, r.Tool, fmt.Sprint(r.Took, " ms"), r.SessionKey, r.RunID, clip(strings.Join(strings.Fields(r.Reason+" "+r.Text), " "), descriptionLetters)}
 				},
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronto-lab/openclawd/tools/exectools"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 )
 
 func newSandbox(p *process) *cobra.Command {
@@ -23,13 +23,13 @@ func newSandbox(p *process) *cobra.Command {
 			if len(args) > 0 {
 				agent = args[0]
 			}
-			probes := list[exectools.Explained, exectools.Explained]{
-				read: func(ctx context.Context, tx *sql.Tx) ([]exectools.Explained, error) {
-					return exectools.Explain(ctx, tx, agent)
+			probes := list[sandboxes.Probe, sandboxes.Probe]{
+				read: func(ctx context.Context, tx *sql.Tx) ([]sandboxes.Probe, error) {
+					return sandboxes.Last(ctx, tx, agent)
 				},
-				answer: func(e *exectools.Explained) exectools.Explained { return *e }, name: "probes", thing: "probe", head: exectools.ExplainHead(),
+				answer: func(e *sandboxes.Probe) sandboxes.Probe { return *e }, name: "probes", thing: "probe", head: sandboxes.Head(),
 				none: "no sandbox was probed: no agent has run a command", noMatch: "no sandbox of this agent was probed: it has run no command", filtered: agent != "",
-				row: func(e *exectools.Explained, _ time.Time) []string { return e.Row() },
+				row: func(e *sandboxes.Probe, _ time.Time) []string { return e.Row() },
 			}
 			return probes.print(cmd.Context(), p, &f)
 		},

@@ -14,8 +14,8 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/problems"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 	"github.com/pronto-lab/openclawd/services/continuer"
-	"github.com/pronto-lab/openclawd/tools/exectools"
 )
 
 // writeStatus prints a status screen: one line per part, then problems, then the newest errors.
@@ -199,8 +199,8 @@ func (p *process) writeTrouble(r *statusReport) error {
 		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: continuer.CodeUnattended,
 			What: output.Printable(continuer.UnattendedLine(r.Unattended)), Hint: continuer.HintUnattended})
 	}
-	if open, found := exectools.Held(r.Sandboxes); open {
-		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: exectools.CodeOpen, What: output.Printable(found), Hint: exectools.HintOpen})
+	if open, found := sandboxes.Held(r.Sandboxes); open {
+		reasons = append(slices.Clone(reasons), health.Reason{Severity: health.SeverityWarning, Code: sandboxes.CodeOpen, What: output.Printable(found), Hint: sandboxes.HintOpen})
 	}
 	for _, reason := range reasons {
 		if _, err := fmt.Fprintf(p.stdout, "\n%s: %s: %s\n  %s\n", reason.Severity, reason.Code, reason.What, reason.Hint); err != nil {

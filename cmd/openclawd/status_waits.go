@@ -12,8 +12,8 @@ import (
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/continuations"
 	"github.com/pronto-lab/openclawd/projections/pending"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 	"github.com/pronto-lab/openclawd/services/continuer"
-	"github.com/pronto-lab/openclawd/tools/exectools"
 )
 
 // statusWaits is what waits for people, and which agents are in back-off. It is read from the database, like openclawd
@@ -22,7 +22,7 @@ type statusWaits struct {
 	Approvals  *approvalsState        `json:"approvals,omitempty"`
 	Backoff    []agentBackoff         `json:"backoff,omitempty"`    // agents in back-off after failed prompts, by id
 	Unattended []continuer.Unattended `json:"unattended,omitempty"` // tasks of agents that are not configured
-	Sandboxes  []exectools.Explained  `json:"sandboxes,omitempty"`  // what the last probes of agents' sandboxes have found
+	Sandboxes  []sandboxes.Probe      `json:"sandboxes,omitempty"`  // what the last probes of agents' sandboxes have found
 	Unread     string                 `json:"unread,omitempty"`     // why these are missing: the database is on another machine, or unreadable
 }
 
@@ -68,7 +68,7 @@ func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config,
 	if w.Unattended, err = continuer.TasksUnattended(ctx, tx, team); err != nil {
 		return err
 	}
-	if w.Sandboxes, err = exectools.Explain(ctx, tx, ""); err != nil {
+	if w.Sandboxes, err = sandboxes.Last(ctx, tx, ""); err != nil {
 		return err
 	}
 	agents, err := continuations.List(ctx, tx)

@@ -23,6 +23,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/toolcalls"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/effects"
 )
@@ -174,18 +175,18 @@ func TestList(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		q    effects.Query
+		q    toolcalls.Query
 		want []string
 	}{
-		{effects.Query{Limit: 10}, []string{"unknown late", "error no", "ok fine"}},
-		{effects.Query{Limit: 2}, []string{"unknown late", "error no"}},
-		{effects.Query{Limit: 10, State: "ok", Server: "web"}, []string{"ok fine"}},
-		{effects.Query{Limit: 10, State: "open"}, nil},
-		{effects.Query{Limit: 10, Server: "other"}, nil},
+		{toolcalls.Query{Limit: 10}, []string{"unknown late", "error no", "ok fine"}},
+		{toolcalls.Query{Limit: 2}, []string{"unknown late", "error no"}},
+		{toolcalls.Query{Limit: 10, State: "ok", Server: "web"}, []string{"ok fine"}},
+		{toolcalls.Query{Limit: 10, State: "open"}, nil},
+		{toolcalls.Query{Limit: 10, Server: "other"}, nil},
 	} {
 		var got []string
 		err := h.db.View(t.Context(), func(tx *sql.Tx) error {
-			list, err := effects.List(t.Context(), tx, c.q)
+			list, err := toolcalls.List(t.Context(), tx, c.q)
 			for _, r := range list {
 				if r.Tool != "post" || r.Server != "web" || r.Repeat != "readOnly" || r.CallID == "" || r.CalledAt == 0 {
 					t.Errorf("%+v", r)

@@ -9,6 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/toolcalls"
 )
 
 // Recover records as unknown what the previous process has left without an outcome, before calls are made, and returns how many.
@@ -39,7 +40,7 @@ const selectOpen = `SELECT s.name, e.agent_id, e.causation_id, e.data FROM strea
  WHERE s.name >= ? AND s.name < ? AND NOT EXISTS (SELECT 1 FROM events l WHERE l.stream_id = s.id AND l.version = 2)`
 
 func openCalls(ctx context.Context, tx *sql.Tx) (open []intent, err error) {
-	from, to := calls()
+	from, to := toolcalls.Streams()
 	err = projections.EachRow(ctx, tx, "read open tool calls", selectOpen, []any{from, to}, func(rows *sql.Rows) error {
 		var c intent
 		var data []byte
@@ -54,9 +55,4 @@ func openCalls(ctx context.Context, tx *sql.Tx) (open []intent, err error) {
 		return nil
 	})
 	return open, err
-}
-
-// calls are the limits of the names of calls' streams.
-func calls() (from, to string) {
-	return coordination.ToolCallStreams, strings.TrimSuffix(coordination.ToolCallStreams, "/") + "0" // after the slash
 }

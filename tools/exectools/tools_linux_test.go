@@ -20,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 	"github.com/pronto-lab/openclawd/sandbox"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/exectools"
@@ -294,11 +295,11 @@ func TestProbesFollowWhatIsInUse(t *testing.T) {
 		if out, err := b.call("s", "exec", object{"command": "true"}); err != nil {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		var list []exectools.Explained
+		var list []sandboxes.Probe
 		for i := len(b.probed) - 1; i >= 0; i-- {
-			list = append(list, exectools.Explained{AgentID: "main", SandboxProbed: b.probed[i]})
+			list = append(list, sandboxes.Probe{AgentID: "main", SandboxProbed: b.probed[i]})
 		}
-		if open, found := exectools.Held(list); open != c.open {
+		if open, found := sandboxes.Held(list); open != c.open {
 			t.Errorf("%s: %s", c.setting, found)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 	"github.com/pronto-lab/openclawd/services/continuer"
-	"github.com/pronto-lab/openclawd/tools/exectools"
 )
 
 // checkUnattended checks for tasks of agents that were removed from the configuration.
@@ -32,11 +32,11 @@ func (c *checkup) checkUnattended(ctx context.Context, log *sqlite.DB) {
 
 // checkSandboxes reports what probes of the agents' sandboxes have found, never the setting.
 func (c *checkup) checkSandboxes(ctx context.Context, log *sqlite.DB) {
-	switch open, found, err := exectools.Summary(ctx, log); {
+	switch open, found, err := sandboxes.Summary(ctx, log); {
 	case err != nil:
 		c.failed("sandbox_unknown", c.place.DB, "openclawd verify shows details", err)
 	case open:
-		c.warn(exectools.CodeOpen, c.place.DB, exectools.HintOpen, "%s", found)
+		c.warn(sandboxes.CodeOpen, c.place.DB, sandboxes.HintOpen, "%s", found)
 	default:
 		c.ok("sandbox", c.place.DB, "%s", found)
 	}

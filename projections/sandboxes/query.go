@@ -1,4 +1,5 @@
-package exectools
+// Package sandboxes reads what probes of the sandboxes of agents' commands have found, from their streams. There are few, so they have no tables.
+package sandboxes
 
 import (
 	"context"
@@ -12,8 +13,8 @@ import (
 	"github.com/pronto-lab/openclawd/projections"
 )
 
-// Explained is what the last probe of an agent's sandbox has found. It says nothing about the settings.
-type Explained struct {
+// Probe is what the last probe of an agent's sandbox has found. It says nothing about the settings.
+type Probe struct {
 	AgentID string `json:"agentId"`
 	coordination.SandboxProbed
 }
@@ -21,14 +22,15 @@ type Explained struct {
 const selectProbes = `SELECT s.name, e.data FROM streams s JOIN events e ON e.stream_id = s.id AND e.type = ?3
  WHERE s.name >= ?1 AND s.name < ?2 ORDER BY s.name, e.version DESC`
 
-// Explain returns the last probe of each kind of sandbox of each agent, the last one of an agent first, "" for all agents. Agents whose sandbox was never probed are absent.
-func Explain(ctx context.Context, tx *sql.Tx, agentID string) ([]Explained, error) {
+// Last returns the last probe of each kind of sandbox of each agent, the last one of an agent first, "" for all agents. Agents whose sandbox
+// was never probed are absent.
+func Last(ctx context.Context, tx *sql.Tx, agentID string) ([]Probe, error) {
 	from, to := coordination.SandboxStreams, strings.TrimSuffix(coordination.SandboxStreams, "/")+"0" // after the slash
 	if agentID != "" {
 		from = coordination.SandboxStream(agentID)
 		to = from + "\x00"
 	}
-	list := []Explained{}
+	list := []Probe{}
 	seen := map[string]bool{}
 	err := projections.EachRow(ctx, tx, "read probes of sandboxes", selectProbes, []any{from, to, coordination.TypeSandboxProbed}, func(rows *sql.Rows) error {
 		var stream string
@@ -36,7 +38,7 @@ func Explain(ctx context.Context, tx *sql.Tx, agentID string) ([]Explained, erro
 		if err := rows.Scan(&stream, &data); err != nil || len(data) == 0 {
 			return err
 		}
-		e := Explained{AgentID: strings.TrimPrefix(stream, coordination.SandboxStreams)}
+		e := Probe{AgentID: strings.TrimPrefix(stream, coordination.SandboxStreams)}
 		if err := json.Unmarshal(data, &e.SandboxProbed); err != nil {
 			return err
 		}
@@ -49,13 +51,13 @@ func Explain(ctx context.Context, tx *sql.Tx, agentID string) ([]Explained, erro
 	return list, err
 }
 
-// ExplainHead names the columns of Row.
-func ExplainHead() []string {
+// Head names the columns of Row.
+func Head() []string {
 	return []string{"AGENT", "KIND", "SANDBOXED", "PROBED", "NETWORK", "FOUND"}
 }
 
 // Row is what was found, for a table.
-func (e *Explained) Row() []string {
+func (e *Probe) Row() []string {
 	sandboxed, network := "no", "no"
 	if e.Sandboxed {
 		sandboxed = "yes"
@@ -67,7 +69,7 @@ func (e *Explained) Row() []string {
 }
 
 // found says in one line what a probe has found.
-func (e *Explained) found() string {
+func (e *Probe) found() string {
 	var open, shut []string
 	for _, f := range e.Findings {
 		if f.Reached {
@@ -98,9 +100,9 @@ const (
 
 // Summary is Held for what a log has.
 func Summary(ctx context.Context, log Viewer) (open bool, found string, err error) {
-	var list []Explained
+	var list []Probe
 	err = log.View(ctx, func(tx *sql.Tx) (err error) {
-		list, err = Explain(ctx, tx, "")
+		list, err = Last(ctx, tx, "")
 		return err
 	})
 	open, found = Held(list)
@@ -108,7 +110,7 @@ func Summary(ctx context.Context, log Viewer) (open bool, found string, err erro
 }
 
 // Held says in one line what the last probes have found. open reports an agent whose last probe has found no sandbox that holds.
-func Held(list []Explained) (open bool, found string) {
+func Held(list []Probe) (open bool, found string) {
 	held := map[string]bool{}
 	for i := range list {
 		if _, known := held[list[i].AgentID]; !known { // the last one is about what is in use
