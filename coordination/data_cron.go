@@ -84,6 +84,7 @@ type CronRunDue struct {
 	NextAtMs int64  `json:"nextAtMs,omitempty"` // the job's next due time; 0: never
 	Manual   bool   `json:"manual,omitempty"`   // on request: it uses no due time
 	Check    bool   `json:"check,omitempty"`    // the job's command is asked first
+	By       string `json:"by,omitempty"`       // who asked, of a manual one
 }
 
 // CronRunMissed is the data of cron.run.missed: due times that have no run.

@@ -22,7 +22,7 @@ type Schedules interface {
 	Add(ctx context.Context, job coordination.CronJob, by string) (schedules.Row, error)
 	Update(ctx context.Context, id string, change func(*coordination.CronJob) error, by string) (schedules.Row, error)
 	Remove(ctx context.Context, id, by string) (removed bool, err error)
-	Now(ctx context.Context, id string, onlyDue bool) (schedule.Ran, error)
+	Now(ctx context.Context, id string, onlyDue bool, by string) (schedule.Ran, error)
 }
 
 // cronMethods list, change and run scheduled jobs.
@@ -358,7 +358,7 @@ func (s *Server) runJob(ctx context.Context, call *wire.Call) (any, error) {
 	if s.opts.Schedules == nil {
 		return nil, s.noSchedules()
 	}
-	ran, err := s.opts.Schedules.Now(ctx, p.id(), p.Mode == "due")
+	ran, err := s.opts.Schedules.Now(ctx, p.id(), p.Mode == "due", call.Peer.Client.ID)
 	if err != nil {
 		return nil, jobRefusalOf(call.Method, err)
 	}

@@ -152,6 +152,7 @@ type RunsQuery struct {
 	Text               string // in the summary or error
 	Up                 bool   // oldest first
 	Open               bool   // also those in progress
+	Before             int64  // only runs that began before this event; 0: all. The total counts the others too.
 	Offset, Limit      int
 }
 
@@ -162,6 +163,9 @@ func ListRuns(tx eventstore.Tx, q RunsQuery) (list []Run, total int, err error) 
 	total, _, err = projections.ReadOne(tx, "count runs of jobs", "SELECT count(*)"+from+where, args, func(r eventstore.Row) int { return int(r.Int(0)) })
 	if err != nil {
 		return nil, 0, err
+	}
+	if q.Before > 0 {
+		where, args = where+" AND r.seq < ?", append(args, q.Before)
 	}
 	order := " ORDER BY r.seq DESC"
 	if q.Up {

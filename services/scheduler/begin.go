@@ -89,6 +89,7 @@ type beginning struct {
 	seen     map[string]notes // of heartbeats
 	sessions map[string]bool  // that get a run in this transaction
 	forced   bool             // on request
+	by       string           // who asked
 	appends  []eventstore.StreamAppend
 }
 
@@ -126,6 +127,9 @@ var seenBy = coordination.Context{EventRole: coordination.RoleObservability}
 func (b *beginning) begin(row *schedules.Row, dueAt, nextAt int64, manual bool) error {
 	d := coordination.CronRunDue{Context: seenBy, JobID: row.Job.ID, RunID: schedule.RunID(row.Job.ID, dueAt, manual), DueAtMs: dueAt, AtMs: b.now.UnixMilli(),
 		NextAtMs: nextAt, Manual: manual, Check: row.Job.Check != nil}
+	if manual {
+		d.By = b.by
+	}
 	if why, err := schedules.WhyTaken(b.tx, d.RunID); err != nil || why != "" {
 		if err != nil || manual {
 			return cmp.Or(err, errAgain)

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -216,6 +217,24 @@ func (p *plan) history(id string) (list []schedules.Run) {
 		return err
 	})
 	return list
+}
+
+// last decodes the newest event of a type.
+func (p *plan) last(typ string, into any) {
+	p.t.Helper()
+	events, err := p.db.Read(p.t.Context(), 0, 1_000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Type == typ {
+			if err := json.Unmarshal(events[i].Data, into); err != nil {
+				p.t.Fatal(err)
+			}
+			return
+		}
+	}
+	p.t.Fatalf("no event %s", typ)
 }
 
 func (p *plan) read(read func(eventstore.Tx) error) {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -162,8 +163,29 @@ func (x *Service) load(tx eventstore.Tx, id string) (schedules.Row, error) {
 	return row, err
 }
 
-// Now runs a job, whatever its schedule, or with onlyDue only if it is due. Errors: *schedule.Refusal, or the log's.
-func (x *Service) Now(ctx context.Context, id string, onlyDue bool) (ran schedule.Ran, err error) {
+// Enable lets a job be due again, or not, and reports whether that has changed anything. by is the requester. Errors: *schedule.Refusal, or
+// the log's.
+func (x *Service) Enable(ctx context.Context, id string, enabled bool, by string) (row schedules.Row, changed bool, err error) {
+	row, err = x.Update(ctx, id, func(job *coordination.CronJob) error {
+		if changed = job.Enabled != enabled; !changed {
+			return errUnchanged
+		}
+		job.Enabled = enabled
+		return nil
+	}, by)
+	if errors.Is(err, errUnchanged) {
+		err = nil
+	}
+	return row, changed, err
+}
+
+var errUnchanged = errors.New("the job is so already")
+
+// On reports whether jobs are started when they are due.
+func (x *Service) On() bool { return x.o.Config().Cron.Enabled }
+
+// Now runs a job, whatever its schedule, or with onlyDue only if it is due. by is the requester. Errors: *schedule.Refusal, or the log's.
+func (x *Service) Now(ctx context.Context, id string, onlyDue bool, by string) (ran schedule.Ran, err error) {
 	seen := map[string]notes{}
 	_, err = x.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		ran = schedule.Ran{}
@@ -172,7 +194,7 @@ func (x *Service) Now(ctx context.Context, id string, onlyDue bool) (ran schedul
 		if err != nil {
 			return nil, err
 		}
-		b := beginning{Service: x, tx: tx, now: now, seen: seen, sessions: map[string]bool{}, forced: true}
+		b := beginning{Service: x, tx: tx, now: now, seen: seen, sessions: map[string]bool{}, forced: true, by: by}
 		switch {
 		case row.RunID != "":
 			ran.Reason = "already-running"

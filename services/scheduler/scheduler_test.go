@@ -202,7 +202,7 @@ func TestRunOnRequest(t *testing.T) {
 	j := p.add(every(time.Hour))
 	now := func(due bool) schedule.Ran {
 		t.Helper()
-		ran, err := p.Now(t.Context(), j.Job.ID, due)
+		ran, err := p.Now(t.Context(), j.Job.ID, due, "cli")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,12 +214,49 @@ func TestRunOnRequest(t *testing.T) {
 	if ran := now(false); ran.RunID == "" {
 		t.Errorf("forced: %+v", ran)
 	}
+	var due coordination.CronRunDue
+	if p.last(coordination.TypeCronRunDue, &due); !due.Manual || due.By != "cli" {
+		t.Errorf("recorded: %+v", due)
+	}
 	if ran := now(false); ran.Reason != "already-running" {
 		t.Errorf("twice: %+v", ran)
 	}
 	p.finish(false)
 	if row, _ := p.job(j.Job.ID); row.NextAt != begin.Add(time.Hour).UnixMilli() || row.LastStatus != schedule.OK {
 		t.Errorf("afterwards: %+v", row.State)
+	}
+}
+
+// A job that is paused is not due, and repeating that changes nothing. Resumed, it is due from then on.
+func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, settings)
+	j := p.add(every(time.Hour))
+	enable := func(enabled, wantChanged bool) {
+		t.Helper()
+		row, changed, err := p.Enable(t.Context(), j.Job.ID, enabled, "민수")
+		if err != nil || changed != wantChanged || row.Job.Enabled != enabled {
+			t.Errorf("enabled %v: changed %v, %+v, %v", enabled, changed, row.State, err)
+		}
+	}
+	enable(true, false)
+	enable(false, true)
+	enable(false, false)
+	var said coordination.CronJobChanged
+	if p.last(coordination.TypeCronJobUpdated, &said); said.By != "민수" || said.Job.Enabled {
+		t.Errorf("recorded: %+v", said)
+	}
+	p.now = begin.Add(90 * time.Minute)
+	p.look()
+	if open := p.openRuns(); len(open) > 0 {
+		t.Errorf("ran while it was paused: %+v", open)
+	}
+	enable(true, true)
+	if row, _ := p.job(j.Job.ID); row.NextAt != begin.Add(2*time.Hour).UnixMilli() {
+		t.Errorf("resumed: %+v", row.State)
+	}
+	if _, _, err := p.Enable(t.Context(), "nothing", true, "민수"); err == nil {
+		t.Error("an unknown job was resumed")
 	}
 }
 
