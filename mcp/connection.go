@@ -112,6 +112,9 @@ func (c *connection) transport() (sdk.Transport, error) {
 		return nil, err
 	}
 	c.process = p
+	c.server.mu.Lock()
+	c.server.wrote = p.errors
+	c.server.mu.Unlock()
 	return &sdk.IOTransport{Reader: p.out, Writer: p.in, MaxLineLength: maxMessage}, nil
 }
 

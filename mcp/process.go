@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/subprocess"
@@ -185,11 +186,29 @@ func (t *tail) Write(b []byte) (int, error) {
 }
 
 // text is the last lines, as one.
-func (t *tail) text() string {
+func (t *tail) text() string { return strings.Join(strings.Fields(t.end()), " ") }
+
+// lines are the last lines that are not blank. The last one may be incomplete, and begin with a part of a secret: it is left out unless the
+// program has ended.
+func (t *tail) lines(ended bool) (lines []string) {
+	text := t.end()
+	if !ended {
+		text = text[:strings.LastIndexByte(text, '\n')+1]
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
+			lines = append(lines, config.Shown(line))
+		}
+	}
+	return lines
+}
+
+// end is the last maxTail bytes, without secrets.
+func (t *tail) end() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text := t.hide.Replace(string(t.kept))
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text[max(len(text)-maxTail, 0):], "\uFFFD")), " ")
+	return strings.ToValidUTF8(text[max(len(text)-maxTail, 0):], "\uFFFD")
 }
 
 var errFlood = errors.New("it sent too much")

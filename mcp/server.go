@@ -44,6 +44,7 @@ type server struct {
 	retryAt  time.Time               // zero: at once
 	problem  string                  // of the last failure
 	granted  string                  // the grant at that time, as grants.state says it
+	wrote    *tail                   // what its last program has written; nil: it had none
 	closed   bool
 
 	starts, failed int64
@@ -249,8 +250,12 @@ func (s *server) state() State {
 	defer s.mu.Unlock()
 	state := State{Name: s.conf.Name, Transport: s.conf.Transport(), Launch: s.shown(s.conf.Launch(), maxProblem), State: StateIdle, Tools: []string{},
 		Starts: s.starts, Failures: s.failed}
+	if s.wrote != nil {
+		state.Log = s.wrote.lines(s.live == nil && s.opening == nil)
+	}
 	switch {
 	case s.live != nil:
+		state.Since = s.live.since
 		state.State, state.Server, state.Protocol = StateReady, s.live.name, s.live.protocol
 	case s.opening != nil:
 		state.State = StateStarting

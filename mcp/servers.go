@@ -152,7 +152,9 @@ type State struct {
 	Failures  int64     `json:"failures"` // starts that failed, and connections that were lost
 	Error     string    `json:"error,omitempty"`
 	RetryAt   time.Time `json:"retryAt,omitzero"`
+	Since     time.Time `json:"since,omitzero"`     // of ready: when it was connected
 	Problems  []string  `json:"problems,omitempty"` // tools that are left out, and why
+	Log       []string  `json:"log,omitempty"`      // the last lines that its program wrote, also after its end
 }
 
 // States of a State.

@@ -359,7 +359,13 @@ func TestDeathHarmsItsCallAlone(t *testing.T) {
 	if s := h.state("s"); !strings.Contains(s.Error, "exit status 3") || !strings.Contains(s.Error, "dying of ***") || s.RetryAt.IsZero() {
 		t.Errorf("%+v", s)
 	}
+	if s := h.state("s"); len(s.Log) == 0 || !strings.HasPrefix(s.Log[len(s.Log)-1], "dying of ***") {
+		t.Errorf("log: %q", s.Log)
+	}
 	h.says("s__echo", `{"text": "again"}`, "again")
+	if s := h.state("s"); s.Since.IsZero() {
+		t.Errorf("%+v", s)
+	}
 	if s := h.state("s"); s.Starts != 2 || s.Failures != 1 {
 		t.Errorf("%+v", s)
 	}
