@@ -42,7 +42,7 @@ type Matrix struct {
 
 // NoAgentError says that an agent is not configured.
 type NoAgentError struct {
-	Field string // from, to
+	Field string // from, to, agent
 	ID    string
 	Known []string // ids of those that are
 	Text  string

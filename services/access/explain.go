@@ -54,6 +54,22 @@ func ExplainAll(c *config.Config, from string, most int) (m policy.Matrix, err e
 	return m, nil
 }
 
+// AgentsMeant returns the ids of the first configured agents, at most so many, or of the one that is named, and how many are configured.
+// Without any, the default one is meant. Its errors are *policy.NoAgentError.
+func AgentsMeant(c *config.Config, agent string, most int) (ids []string, count int, err error) {
+	if agent != "" {
+		agent, err = agentMeant(c, "agent", agent)
+		return []string{agent}, len(c.Agents), err
+	}
+	for i := range c.Agents[:min(most, len(c.Agents))] {
+		ids = append(ids, strings.ToLower(c.Agents[i].ID))
+	}
+	if len(ids) == 0 {
+		ids = []string{c.DefaultAgentID()}
+	}
+	return ids, len(c.Agents), nil
+}
+
 func withoutTexts(p policy.Policy) policy.Policy {
 	for _, v := range []*policy.Verdict{&p.Send, &p.Spawn, &p.Visible} {
 		v.Why, v.Hint = "", ""

@@ -40,6 +40,15 @@ func DenyTool(c *config.Config, agentID string, s *tool.Spec) (rule ToolRule, de
 	return ToolRule{false, key}, key != ""
 }
 
+// ExplainTool is DenyTool with the rule explained to those who configure the agent.
+func ExplainTool(c *config.Config, agentID string, s *tool.Spec) (v policy.Verdict, denied bool) {
+	rule, denied := DenyTool(c, agentID, s)
+	if !denied {
+		return policy.Verdict{}, false
+	}
+	return *rule.verdict(c, agentID, s.Name), true
+}
+
 // denies returns the key of a policy that forbids a tool, "" for none. Deny wins; an empty allow list allows everything.
 func denies(p config.ToolPolicy, s *tool.Spec) string {
 	switch {
