@@ -42,6 +42,7 @@ var enumerations = map[string][]declared{
 	"FlowPhase":             {{dir: "coordination/a2a", typ: "Phase"}},
 	"ConfigCode":            {{dir: "config", prefix: "Code"}},
 	"HealthCode":            {{dir: "coordination/health", typ: "Code"}},
+	"MCPState":              {{dir: "coordination/health", typ: "MCPState"}},
 	"Outcome":               {{dir: "coordination", typ: "Outcome"}},
 	"OwedKind":              {{dir: "projections/owed", typ: "Kind"}},
 	"OwedPrompt":            {{dir: "coordination", typ: "Prompt"}},
@@ -57,10 +58,12 @@ var enumerations = map[string][]declared{
 	"RoutingOrder":          {{dir: "coordination/route", typ: "Order"}},
 	"RoutingReason":         {{dir: "coordination/route", typ: "Reason"}},
 	"RunState":              {{dir: "coordination/run", typ: "State"}},
+	"SandboxCheck":          {{dir: "sandbox", prefix: "Check"}},
 	"SessionStatus":         {{dir: "coordination", typ: "Status"}},
 	"SessionType":           {{dir: "coordination", typ: "SessionType"}},
 	"TaskLineCode":          {{dir: "coordination/task", typ: "LineCode"}},
 	"TaskState":             {{dir: "coordination", prefix: "State"}},
+	"ToolCallState":         {{dir: "projections/toolcalls", prefix: "State"}},
 	"TraceRole":             {{dir: "projections/trace", prefix: "Role"}},
 	"WaitStatus":            {{dir: "coordination/a2a", prefix: "status"}},
 	"WorkState":             {{dir: "projections/workqueue", typ: "State"}},
@@ -68,11 +71,13 @@ var enumerations = map[string][]declared{
 
 // listedElsewhere are named enumerations whose values no package declares as constants of their own, with the test that covers them.
 var listedElsewhere = map[string]string{
-	"ChannelName":    "names in coordination.Channels: TestChannelsListTheirOwn",
-	"PostPurpose":    "constants of package delivery without a common prefix: TestAnswersKeepTheContract",
-	"RoutingWarning": "constants of packages route and monitor: TestAnswersKeepTheContract",
-	"TaskPriority":   "words of task files: TestAnswersKeepTheContract",
-	"TraceKind":      "constants of package trace, without those that no id names: TestAnswersKeepTheContract",
+	"ChannelName":       "names in coordination.Channels: TestChannelsListTheirOwn",
+	"PostPurpose":       "constants of package delivery without a common prefix: TestAnswersKeepTheContract",
+	"RoutingWarning":    "constants of packages route and monitor: TestAnswersKeepTheContract",
+	"ScheduledDelivery": "constants of package schedule without a common prefix: TestRunsOfAJob",
+	"ScheduledEnd":      "likewise",
+	"TaskPriority":      "words of task files: TestAnswersKeepTheContract",
+	"TraceKind":         "constants of package trace, without those that no id names: TestAnswersKeepTheContract",
 }
 
 // TestCodesOfTheContract compares each named enumeration of openapi.yaml with the constants in the code, and the file that the page's

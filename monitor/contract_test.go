@@ -55,6 +55,24 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/pairings?channel=telegram&state=approved&limit=1", 200},
 		{"/api/pairings?channel=irc", 400},
 		{"/api/pairings?min_seq=1000", 503},
+		{"/api/schedules", 200},
+		{"/api/schedules?agent=Eden&enabled=false&q=report&limit=1&offset=1", 200},
+		{"/api/schedules?enabled=yes", 400},
+		{"/api/schedules?min_seq=1000", 503},
+		{"/api/schedules/nothing", 404},
+		{"/api/schedules/nothing?min_seq=1000", 503},
+		{"/api/schedules/nothing/runs", 404},
+		{"/api/schedules/nothing/runs?status=late", 400},
+		{"/api/schedules/nothing/runs?min_seq=1000", 503},
+		{"/api/tools/calls", 200},
+		{"/api/tools/calls?agent=Eden&tool=exec&server=files&state=unknown&limit=1", 200},
+		{"/api/tools/calls?state=lost", 400},
+		{"/api/tools/calls?min_seq=1000", 503},
+		{"/api/tools/rights", 409},
+		{"/api/mcp/servers", 200},
+		{"/api/sandboxes", 200},
+		{"/api/sandboxes?agent=Eden", 200},
+		{"/api/sandboxes?min_seq=1000", 503},
 		{"/api/counts", 200},
 		{"/api/counts?min_seq=x", 400},
 		{"/api/counts?min_seq=1000", 503},
@@ -288,6 +306,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/approve", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/approvals/x/reject", 409)] = true
+	for _, what := range []string{"run", "pause", "resume"} {
+		asked[contract.check(t, http.MethodPost, "/api/schedules/x/"+what, 409)] = true
+	}
 	asked[contract.check(t, http.MethodPost, "/api/pairings/approve", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/pairings/revoke", 400)] = true
 	for path := range contract.document.Paths.Map() {

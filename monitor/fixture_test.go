@@ -30,6 +30,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
@@ -54,7 +55,7 @@ type testBundle struct {
 
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
-	return []projections.Definition{conversations.Routes(rules), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(),
+	return []projections.Definition{conversations.Routes(rules), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(), schedules.Definition(),
 		plans.Definition(), routing.Definition(), responses.Definition(), index.Definition(rules), conversations.Definition(rules)}
 }
 

@@ -79,6 +79,10 @@ func onlyNow(path string) (why string) {
 		return "files of the configuration are not in the log"
 	case replayDiffPath, replayStepPath, replayPointPath:
 		return "the points of the log are in its own parameters"
+	case mcpServersPath:
+		return "the connections to MCP servers are not in the log"
+	case rightsPath:
+		return "the tools of MCP servers are not in the log"
 	case discordPath + botsTail, channelsPath + "/*" + botsTail, channelsPath:
 		return "the bots' connections are not in the log"
 	}

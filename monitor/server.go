@@ -97,6 +97,8 @@ type Options struct {
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	Operator  Operator  // likewise for tasks
 	Pairings  Pairings  // likewise for people who ask to write to agents
+	Schedules Schedules // likewise for scheduled jobs
+	Tools     Tools     // likewise for tools: the rights and the MCP servers are unknown
 	// Reminders says when unanswered requests in a place are followed up; nil: unknown.
 	Reminders func(place string) response.Policy
 	// Continuation returns an agent's next continuation step; nil: no agent is continued automatically here.
@@ -252,6 +254,16 @@ func (s *Server) routes() []endpoint {
 		{"", policyPath, "GET /api/a2a/policy", s.showPolicy},
 		{"", matrixPath, "GET /api/a2a/policy/matrix", s.showPolicyMatrix},
 		{"", tracePath + "/*", "GET /api/trace/:id", s.showTrace},
+		{"", schedulesPath, "GET /api/schedules", s.listJobs},
+		{"", schedulesPath + "/*", "GET /api/schedules/:id", s.showJob},
+		{"", schedulesPath + "/*" + runsTail, "GET /api/schedules/:id/runs", s.listJobRuns},
+		{http.MethodPost, schedulesPath + "/*" + runTail, "POST /api/schedules/:id/run", s.runJob},
+		{http.MethodPost, schedulesPath + "/*" + pauseTail, "POST /api/schedules/:id/pause", s.pauseJob},
+		{http.MethodPost, schedulesPath + "/*" + resumeTail, "POST /api/schedules/:id/resume", s.resumeJob},
+		{"", toolCallsPath, "GET /api/tools/calls", s.listToolCalls},
+		{"", rightsPath, "GET /api/tools/rights", s.showRights},
+		{"", mcpServersPath, "GET /api/mcp/servers", s.listMCPServers},
+		{"", sandboxesPath, "GET /api/sandboxes", s.listSandboxes},
 		{"", workPath, "GET /api/work", s.listWork},
 		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},
 		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},

@@ -105,6 +105,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Importing: p.importing.progress, Operations: p.operations(), Search: p.search, Workspace: p.newWorkspace(), Work: p.agents.workOf(),
 		SQL: p.sql.sqlOf(), AdminToken: settings.AdminToken(p.opts.getenv).Value,
 		Flows: p.agents.flowsOf(), OwnTasks: p.ownTasks(), Approvals: p.agents.approvalsOf(), Operator: p.agents.operatorOf(), Pairings: p.pairings(),
+		Schedules: p.agents.schedulesOf(), Tools: p.agents.toolsOf(),
 		Continuation: p.explainer(), Reminders: p.agents.remindersOf(),
 		Names: p.agents.names(), Bots: p.agents.bots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
 		Backups: backupFiles{p}, Configuration: configurationFile{p}, Replay: p.newReplay(),

@@ -33,7 +33,7 @@ type answer struct {
 // OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
-		"GET /api/discord/bots", "GET /api/channels", "GET /api/channels/:channel/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
+		"GET /api/discord/bots", "GET /api/mcp/servers", "GET /api/tools/rights", "GET /api/channels", "GET /api/channels/:channel/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
 		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws", "GET /debug/pprof/:name"}
 }
 
@@ -53,6 +53,10 @@ func queries(path string) []string {
 		return []string{"limit=1", "state=decided"}
 	case "/api/pairings":
 		return []string{"limit=1", "state=approved", "channel=telegram&state=revoked"}
+	case "/api/schedules":
+		return []string{"limit=1", "enabled=true"}
+	case "/api/tools/calls":
+		return []string{"limit=1", "state=unknown", "state=ok&limit=2"}
 	case "/api/owed":
 		return []string{"limit=1", "open=false", "kind=flow"}
 	case "/api/problems":
@@ -142,7 +146,7 @@ func (r *Recording) ids(t testing.TB, ask Ask) map[string][]string {
 	t.Helper()
 	known := map[string][]string{}
 	for path, key := range map[string]string{"/api/work-sessions": "workSessionId", "/api/agents": "id", "/api/tasks": "id", "/api/approvals": "id",
-		"/api/a2a/jobs": "jobId", "/api/routing": "messageId", "/api/collaborations": "collabId", "/api/runs": "runId", "/api/redactions": "id"} {
+		"/api/a2a/jobs": "jobId", "/api/routing": "messageId", "/api/collaborations": "collabId", "/api/runs": "runId", "/api/schedules": "id", "/api/redactions": "id"} {
 		ids := map[string]bool{}
 		_, _, body := ask(path + "?limit=1000")
 		each(body, key, func(id string) { ids[id] = true })
