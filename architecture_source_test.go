@@ -161,6 +161,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"eventstore/sqlite/inode.go":       "holds the database itself, locked, from before SQLite opens it until SQLite has closed it",
 		"eventstore/sqlite/guard.go":       "reads the WAL, in which SQLite locks nothing",
 		"eventstore/sqlite/device.go":      "reads a whole file that SQLite could not read, while no writer has it open",
+		"workspace/deposit.go":             "opens a workspace, which holds no protected file, and below it only files of a fixed directory",
 		"workspace/dir.go":                 "opens the state directory, not a file; below it only files of fixed names and kinds are read",
 		"services/overrides/disk.go":       "reads and replaces the override file and its state file, after checking that neither is the database",
 		"eventstore/sqlite/scratch.go":     "creates a new file, and syncs it when SQLite has closed it",

@@ -23,6 +23,7 @@ package channel
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -50,6 +51,7 @@ type Channel interface {
 	Poster
 	Finder
 	Answerer
+	Fetcher
 }
 
 // Connection connects the accounts.
@@ -109,6 +111,13 @@ type Finder interface {
 	FindThread(ctx context.Context, l Lookup) (t Thread, found bool, err error)
 	// Place requests a place or thread; ok is false if there is none that the bot may see.
 	Place(ctx context.Context, account, id string) (p collaborate.Place, ok bool, err error)
+}
+
+// Fetcher gets the files of messages.
+type Fetcher interface {
+	// Fetch writes a file to w: one whose Attachment had this Ref, received by this account. It is requested from the service's own host
+	// only, and no redirect is followed to another one. The error is an *Error, or that of w.
+	Fetch(ctx context.Context, account, ref string, w io.Writer) error
 }
 
 // Answerer answers interactions. Errors are *Error.

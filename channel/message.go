@@ -78,7 +78,8 @@ type Author struct {
 // Attachment is a file of a message.
 type Attachment struct {
 	Name, Type, URL string
-	Size            int64 // bytes
+	Size            int64  // bytes; 0 if the service does not say it
+	Ref             string // what Fetcher.Fetch gets it by; "" if it does not lie with the service
 }
 
 // Route converts the message for routing decisions.

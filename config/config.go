@@ -30,6 +30,7 @@ type Config struct {
 	TaskMonitor TaskMonitor
 	UI          UI
 	Messages    Messages
+	Media       Media
 	Cron        Cron
 	Hooks       Hooks
 	Skills      Skills

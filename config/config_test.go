@@ -93,7 +93,7 @@ func TestDefaults(t *testing.T) {
 			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute},
 			Web:      config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{
-			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing",
+			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing", MaxMedia: 20 << 20,
 			Collaboration: config.Collaboration{
 				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "participants",
 				LoopGuard: config.LoopGuard{MaxPerPair: 10, Window: 5 * time.Minute},
@@ -105,6 +105,7 @@ func TestDefaults(t *testing.T) {
 		Gateway:     config.Gateway{Port: 18789, Mode: "local", Bind: "loopback", HTTP: config.HTTP{ModelErrors: config.ModelErrorsText}},
 		TaskMonitor: config.TaskMonitor{Host: "127.0.0.1", Port: 3847, TaskHubURL: "http://localhost:3102"},
 		Messages:    config.Messages{AckScope: config.AckMentions},
+		Media:       config.Media{MaxTotal: 2048 << 20},
 	}
 	want.Telegram = want.Discord
 	want.Telegram.GroupPolicy = "allowlist"

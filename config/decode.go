@@ -29,6 +29,7 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeTaskMonitor(root.within("taskMonitor"))
 	c.decodeUI(root.within("ui"))
 	c.decodeMessages(root.within("messages"))
+	c.decodeMedia(root.within("media"))
 	c.decodeCron(root.within("cron"))
 	c.decodeHooks(root.within("hooks"))
 	c.decodeSkills(root.within("skills"))
@@ -36,7 +37,7 @@ func (c *Config) decodeRoot(root *fields) {
 		c.Defaults.Model = model
 	}
 	root.others("accessGroups", "acp", "approvals", "attachments", "audio", "audit", "auth", "broadcast", "browser", "cloudWorkers", "commands",
-		"commitments", "desktop", "fleet", "identity", "media", "memory", "nodeHost", "plugins", "proxy",
+		"commitments", "desktop", "fleet", "identity", "memory", "nodeHost", "plugins", "proxy",
 		"secrets", "security", "talk", "transcripts", "tts", "vault", "web")
 	root.aside("canvasHost", "cli", "crestodian", "diagnostics", "discovery", "logging", "meta", "surfaces", "telemetry", "update", "wizard",
 		"worktreeAcceleration", "worktreeRoot")

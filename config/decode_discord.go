@@ -18,6 +18,7 @@ func (c *Config) decodeChannels(f *fields) {
 	d.AllowBots = allowBots(discord)
 	d.HistoryIncludeBots = discord.flag("historyIncludeBots", false)
 	d.HistoryLimit = discord.count("historyLimit", 20, 0, maxCount)
+	d.MaxMedia = discord.megabytes("mediaMaxMb", defaultMediaMB)
 	d.GroupPolicy = discord.choice("groupPolicy", "open", "allowlist", "disabled")
 	d.RequireMention = discord.flag("requireMention", false)
 	d.decodeGuilds(discord)
@@ -70,7 +71,9 @@ func (d *Channel) decodeAccounts(discord *fields) {
 	own := decodeAccount(discord, DefaultAccount)
 	d.Enabled = own.Enabled
 	discord.named("accounts", func(id string, f *fields) {
-		d.Accounts = append(d.Accounts, decodeAccount(f, id))
+		a := decodeAccount(f, id)
+		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		d.Accounts = append(d.Accounts, a)
 		f.others(accountKeys()...)
 		f.aside(accountLooks()...)
 		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "collaboration",
@@ -187,7 +190,7 @@ func decodeRetry(f *fields, ids chatIDs) ResponseRetry {
 
 // accountKeys are account settings for features of the reference system that openclawd does not have.
 func accountKeys() []string {
-	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "mediaMaxMb", "dmHistoryLimit", "dms",
+	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "dmHistoryLimit", "dms",
 		"retry", "actions", "activities", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
 		"threadBindings", "intents", "voice", "pluralkit", "responsePrefix", "joinIntro", "contextVisibility", "applicationId", "applicationID",
 		"tokenFile", "botLoopProtection", "mentionAliases", "mentionPatterns"}

@@ -15,6 +15,7 @@ func (c *Config) decodeSlack(f *fields) {
 	d.decodeSlackAccounts(f)
 	d.AllowBots, d.HistoryIncludeBots = allowBots(f), f.flag("historyIncludeBots", false)
 	d.HistoryLimit = f.count("historyLimit", 20, 0, maxCount)
+	d.MaxMedia = f.megabytes("mediaMaxMb", defaultMediaMB)
 	d.RequireMention = f.flag("requireMention", false)
 	dm := f.within("dm")
 	d.DMPolicy = cmp.Or(f.choice("dmPolicy", "", "pairing", "allowlist", "open", "disabled"),
@@ -43,7 +44,9 @@ func (d *Channel) decodeSlackAccounts(slack *fields) {
 	own := decodeSlackAccount(slack, DefaultAccount)
 	d.Enabled = own.Enabled
 	slack.named("accounts", func(id string, f *fields) {
-		d.Accounts = append(d.Accounts, decodeSlackAccount(f, id))
+		a := decodeSlackAccount(f, id)
+		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		d.Accounts = append(d.Accounts, a)
 		f.others(slackKeys()...)
 		f.aside(slackLooks()...)
 		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "channels",
@@ -194,7 +197,7 @@ func slackPlaceID(f *fields, key string) string {
 
 // slackKeys are settings for features of the reference system that openclawd does not have.
 func slackKeys() []string {
-	return []string{"userToken", "userTokenReadOnly", "capabilities", "commands", "slashCommand", "proxy", "textChunkLimit", "mediaMaxMb", "dmHistoryLimit",
+	return []string{"userToken", "userTokenReadOnly", "capabilities", "commands", "slashCommand", "proxy", "textChunkLimit", "dmHistoryLimit",
 		"dms", "retry", "actions", "defaultTo", "heartbeat", "execApprovals", "thread", "threadBindings", "responsePrefix", "contextVisibility",
 		"reactionNotifications", "reactionAllowlist", "dangerouslyAllowNameMatching", "botLoopProtection", "mentionPatterns", "socketMode",
 		"implicitMentions", "assistant", "enterprise"}

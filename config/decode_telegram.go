@@ -21,6 +21,7 @@ func (c *Config) decodeTelegram(f *fields) {
 	d.decodeTelegramAccounts(f)
 	d.AllowBots, d.HistoryIncludeBots = allowBots(f), f.flag("historyIncludeBots", false)
 	d.HistoryLimit = f.count("historyLimit", 20, 0, maxCount)
+	d.MaxMedia = f.megabytes("mediaMaxMb", defaultMediaMB)
 	d.RequireMention = f.flag("requireMention", false)
 	d.DMPolicy = f.choice("dmPolicy", "pairing", "allowlist", "open", "disabled")
 	d.AllowFrom = f.telegramUsers("allowFrom")
@@ -45,7 +46,9 @@ func (d *Channel) decodeTelegramAccounts(telegram *fields) {
 	own := decodeTelegramAccount(telegram, DefaultAccount)
 	d.Enabled = own.Enabled
 	telegram.named("accounts", func(id string, f *fields) {
-		d.Accounts = append(d.Accounts, decodeTelegramAccount(f, id))
+		a := decodeTelegramAccount(f, id)
+		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		d.Accounts = append(d.Accounts, a)
 		f.others(telegramKeys()...)
 		f.aside(telegramLooks()...)
 		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "groupAllowFrom", "groups",
@@ -191,7 +194,7 @@ func telegramPlaceID(f *fields, key string) string {
 
 // telegramKeys are settings for features of the reference system that openclawd does not have.
 func telegramKeys() []string {
-	return []string{"capabilities", "commands", "customCommands", "proxy", "tokenFile", "textChunkLimit", "mediaMaxMb", "mediaGroupFlushMs", "dmHistoryLimit",
+	return []string{"capabilities", "commands", "customCommands", "proxy", "tokenFile", "textChunkLimit", "mediaGroupFlushMs", "dmHistoryLimit",
 		"dms", "direct", "retry", "actions", "defaultTo", "heartbeat", "execApprovals", "threadBindings", "responsePrefix", "contextVisibility",
 		"reactionNotifications", "dangerouslyAllowNameMatching", "webhookCertPath", "apiRoot", "trustedLocalFileRoots", "network", "autoTopicLabel",
 		"dangerouslyAllowPrivateNetwork", "errorPolicy", "errorCooldownMs", "botLoopProtection", "mentionPatterns"}

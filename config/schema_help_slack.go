@@ -25,7 +25,7 @@ func slackHelp(discord map[string]string) map[string]string {
 		key, is := strings.CutPrefix(path, from)
 		shared := strings.HasPrefix(key, "collaboration") || strings.HasPrefix(key, "a2aRetry") || strings.HasPrefix(key, "dm")
 		switch key {
-		case "defaultAccount", "allowBots", "historyIncludeBots", "historyLimit", "requireMention", "allowFrom":
+		case "defaultAccount", "allowBots", "historyIncludeBots", "historyLimit", "mediaMaxMb", "accounts.*.mediaMaxMb", "requireMention", "allowFrom":
 			shared = true
 		}
 		if is && shared {

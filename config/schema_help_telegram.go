@@ -29,7 +29,7 @@ func telegramHelp(discord map[string]string) map[string]string {
 		key, is := strings.CutPrefix(path, from)
 		shared := strings.HasPrefix(key, "collaboration") || strings.HasPrefix(key, "a2aRetry")
 		switch key {
-		case "defaultAccount", "allowBots", "historyIncludeBots", "historyLimit", "requireMention", "dmPolicy", "allowFrom":
+		case "defaultAccount", "allowBots", "historyIncludeBots", "historyLimit", "mediaMaxMb", "accounts.*.mediaMaxMb", "requireMention", "dmPolicy", "allowFrom":
 			shared = true
 		}
 		if is && shared {

@@ -31,8 +31,21 @@ type Channel struct {
 	// Mentions are names of users, by user id, in addition to our bots.
 	Mentions map[string]string
 
+	// MaxMedia is the limit of one file of a message, in bytes: see MediaLimit.
+	MaxMedia int64
+
 	Collaboration Collaboration
 	Retry         ResponseRetry
+}
+
+// MediaLimit is the limit of one file of a message that an account receives, in bytes.
+func (c *Channel) MediaLimit(account string) int64 {
+	for i := range c.Accounts {
+		if a := &c.Accounts[i]; strings.EqualFold(a.ID, account) && a.MaxMedia > 0 {
+			return a.MaxMedia
+		}
+	}
+	return c.MaxMedia
 }
 
 // Guild are the settings of one server.
@@ -82,6 +95,8 @@ type Account struct {
 
 	AppToken Secret  // of Slack: opens sockets
 	Webhook  Webhook // of Telegram and Slack
+
+	MaxMedia int64 // limit of one file of a message, in bytes; 0 is that of the channel
 }
 
 // Webhook is how a service delivers to this program. Without URL, Telegram is asked instead. Without Path, Slack delivers

@@ -45,6 +45,7 @@ type RunQueued struct {
 	ThreadID  string `json:"threadId,omitempty"`
 	MessageID string `json:"messageId,omitempty"` // the channel's message that is answered
 	CollabID  string `json:"collabId,omitempty"`  // the request that this message is, or reminds of
+	Files     string `json:"files,omitempty"`     // the effect that fetches the message's files, which the run waits for
 }
 
 // RunStarted is the data of run.started: the run has its lane, and its timeout starts.

@@ -50,6 +50,14 @@ func ArchiveDir(db string) string {
 	return db + ".archive"
 }
 
+// MediaDir is the directory of the files of messages that a log names.
+func MediaDir(db string) string {
+	if filepath.Base(db) == Name {
+		return filepath.Join(filepath.Dir(db), "files")
+	}
+	return db + ".files"
+}
+
 // BackupsDir is the default directory for backups of a database.
 func BackupsDir(db string) string { return filepath.Join(filepath.Dir(db), "backups") }
 

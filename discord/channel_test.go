@@ -105,6 +105,18 @@ func (d *stage) Say(place, agent, text string) string {
 	return m.ID
 }
 
+func (d *stage) Upload(place, agent, text, name string, content []byte) string {
+	m, err := d.bora.Attach(place, d.bots[agent].Mention()+" "+text, discordtest.Attachment{Filename: name, Content: content})
+	if err != nil {
+		d.t.Error(err)
+	}
+	return m.ID
+}
+
+func (d *stage) FileTrouble(what channeltest.Trouble) {
+	d.trouble(what, "GET /attachments/{channel}/{file}/*", 0)
+}
+
 func (d *stage) Posts(place string) (posts []channeltest.Post) {
 	for _, m := range d.Messages(place) {
 		if agent := d.agents[m.Author.ID]; agent != "" {
@@ -138,9 +150,13 @@ func (d *stage) Twice(on bool) {
 }
 
 func (d *stage) Trouble(what channeltest.Trouble, after int) {
+	d.trouble(what, "POST /channels/{channel}/messages", after)
+}
+
+func (d *stage) trouble(what channeltest.Trouble, route string, after int) {
 	effects := map[channeltest.Trouble]discordtest.Effect{channeltest.Refused: discordtest.Unavailable(http.StatusInternalServerError),
 		channeltest.Lost: discordtest.LoseAnswer(), channeltest.Limited: discordtest.TooManyRequests(time.Millisecond, false), channeltest.NeverOut: discordtest.Cut()}
-	d.Inject(discordtest.Fault{Match: discordtest.Match{Route: "POST /channels/{channel}/messages"}, After: after, Effect: effects[what]})
+	d.Inject(discordtest.Fault{Match: discordtest.Match{Route: route}, After: after, Effect: effects[what]})
 }
 
 func (d *stage) Blind(on bool) {

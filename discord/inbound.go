@@ -18,7 +18,11 @@ func (m *messageShape) facts() channel.Message {
 		f.Mentions = append(f.Mentions, channel.User{ID: m.Mentions[i].ID, Name: m.Mentions[i].name(), Bot: m.Mentions[i].Bot})
 	}
 	for _, a := range m.Attachments {
-		f.Attachments = append(f.Attachments, channel.Attachment{Name: a.Filename, Type: a.ContentType, URL: a.URL, Size: a.Size})
+		file := channel.Attachment{Name: a.Filename, Type: a.ContentType, URL: a.URL, Size: a.Size}
+		if _, ours := fileAddress(a.URL); ours {
+			file.Ref = a.URL
+		}
+		f.Attachments = append(f.Attachments, file)
 	}
 	if m.Reference != nil && m.Reference.Type == 0 {
 		f.ReplyTo = m.Reference.MessageID

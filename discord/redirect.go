@@ -6,13 +6,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/channel"
 )
 
-// Redirect is a Transport that sends requests for discord.com to another server: base replaces https://discord.com,
-// with or without /api at its end. Nothing is sent elsewhere. The gateway's address comes from that server. Without
+// Redirect is a Transport that sends requests for discord.com, and for the hosts of its files, to another server: base
+// replaces https://discord.com, with or without /api at its end. Nothing is sent elsewhere. The gateway's address comes from that server. Without
 // TLS base has to be on this machine, because requests contain tokens.
 func Redirect(base string) (http.RoundTripper, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
@@ -53,7 +54,8 @@ type redirect struct {
 }
 
 func (r *redirect) RoundTrip(request *http.Request) (*http.Response, error) {
-	if host := request.URL.Hostname(); host != "discord.com" {
+	host := request.URL.Hostname()
+	if host != "discord.com" && !slices.Contains(fileHosts, host) {
 		if request.Body != nil {
 			_ = request.Body.Close()
 		}

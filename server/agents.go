@@ -21,6 +21,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/coordination/work"
@@ -137,14 +138,14 @@ func (p *Program) openAgents(ctx context.Context) error {
 	a.runner = runner.New(runner.Options{
 		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
-		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts,
+		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts, Pictures: p.picture,
 	})
 	runs.Follow(a.metrics.record)
 	for _, side := range a.sides() {
 		runs.Follow(side.typing.Update)
 	}
 	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook, scheduler.CheckKind: a.schedules.Checks()}
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook, scheduler.CheckKind: a.schedules.Checks(), attach.Kind: p.attachmentsTask(a)}
 	for _, side := range a.sides() {
 		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
 	}
@@ -194,7 +195,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	}
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
-	pools[scheduler.CheckPool] = checkSlots
+	pools[scheduler.CheckPool], pools[attach.Pool] = checkSlots, attachmentSlots
 	pools[coordination.Telegram], pools[coordination.Slack] = deliverySlots, deliverySlots
 	return pools
 }

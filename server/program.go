@@ -20,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/watch"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
 	"github.com/pronto-lab/openclawd/maintenance/redact"
+	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/search"
@@ -109,6 +110,7 @@ type Program struct {
 	overrides   *overrides.Sync
 	search      *search.Index   // nil if its file cannot be used
 	sql         *sqlConsole     // nil if disabled
+	files       *media.Store    // files of messages
 	transcripts *sessions.Cache // messages of transcripts that agents and clients read again
 	reads       *budget.Budget  // memory budget shared by answers of API and gateway
 	importing   importState
@@ -247,6 +249,7 @@ func (p *Program) open(ctx context.Context) (err error) {
 	if err != nil {
 		return database.OpenError(p.opts.DB, err)
 	}
+	p.files = p.openFiles()
 	p.transcripts = sessions.NewCache(p.limits.transcriptBytes, p.log.Mark)
 	if err := p.log.Warm(ctx); err != nil {
 		return err

@@ -50,7 +50,7 @@ func (p *Program) newRedactor() *redact.Redactor {
 // redactorOptions are the options common to serving and standalone redaction.
 func (p *Program) redactorOptions() redact.Options {
 	return redact.Options{
-		Log: p.log, StateDir: p.opts.StateDir, Archives: database.Archives(p.log), Search: p.dropSearch, Copies: p.copies, Free: backup.Free,
+		Log: p.log, StateDir: p.opts.StateDir, Archives: database.Archives(p.log), Search: p.dropSearch, Copies: p.copies, Free: backup.Free, Stored: p.storedFiles,
 		Getenv: p.opts.getenv, NewID: uuid.NewString, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "redaction"),
 	}
 }
@@ -128,6 +128,7 @@ func (p *Program) OpenRedactor(ctx context.Context) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.files = p.openFiles()
 	p.follower = p.newFollower()
 	return p.redactorAlone(ctx)
 }

@@ -43,6 +43,7 @@ func (p *Program) services() []service {
 		{"follow", p.followLogs},
 		{"workspaces", p.watchWorkspaces},
 		{"backups", p.backups.Run},
+		{"files of messages", p.expireFiles},
 		{"redactions", p.runRedactions},
 		{"verify", p.verifyChain},
 		{"category overrides", p.overrides.Run},

@@ -49,7 +49,7 @@ func (p *Program) reserved() (opts workspace.Options) {
 		search := database.SearchFile(db)
 		opts.Reserved = append(opts.Reserved, db, db+"-wal", db+"-shm", db+".lock", database.PositionsFile(db), database.MirrorFile(db), database.CheckFile(db),
 			search, search+"-wal", search+"-shm")
-		opts.ReservedDirs = append(opts.ReservedDirs, database.BackupsDir(db), asof.Dir(db))
+		opts.ReservedDirs = append(opts.ReservedDirs, database.BackupsDir(db), database.MediaDir(db), asof.Dir(db))
 	}
 	if dir := p.opts.Backups.Dir; dir != "" {
 		opts.ReservedDirs = append(opts.ReservedDirs, dir)

@@ -149,6 +149,19 @@ func (d *stage) Say(id, agent, text string) string {
 	return id + ":" + m.TS
 }
 
+func (d *stage) Upload(id, agent, text, name string, content []byte) string {
+	if d.receiver != nil {
+		d.connect.Do(d.receives)
+	}
+	m, err := d.bora.Upload(chatOf(id), name, d.apps[agent].Mention()+" "+text, content)
+	if err != nil {
+		d.t.Error(err)
+	}
+	return id + ":" + m.TS
+}
+
+func (d *stage) FileTrouble(what channeltest.Trouble) { d.trouble(what, "download", 0) }
+
 func (d *stage) Posts(id string) (posts []channeltest.Post) {
 	for _, m := range d.Messages(chatOf(id)) {
 		if agent := d.agents[m.User]; agent != "" {
@@ -177,10 +190,12 @@ func (d *stage) Twice(on bool) {
 	}
 }
 
-func (d *stage) Trouble(what channeltest.Trouble, after int) {
+func (d *stage) Trouble(what channeltest.Trouble, after int) { d.trouble(what, posting, after) }
+
+func (d *stage) trouble(what channeltest.Trouble, method string, after int) {
 	effects := map[channeltest.Trouble]slacktest.Effect{channeltest.Refused: slacktest.Unavailable(http.StatusInternalServerError),
 		channeltest.Lost: slacktest.LoseAnswer(), channeltest.Limited: slacktest.TooManyRequests(time.Second), channeltest.NeverOut: slacktest.Cut()}
-	d.Inject(slacktest.Fault{Match: slacktest.Match{Method: posting}, After: after, Effect: effects[what]})
+	d.Inject(slacktest.Fault{Match: slacktest.Match{Method: method}, After: after, Effect: effects[what]})
 }
 
 func (d *stage) Blind(on bool) {

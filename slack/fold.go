@@ -205,7 +205,7 @@ func (a *app) facts(m *messageShape) (f channel.Message, sure bool) {
 		f.Mentions = append(f.Mentions, a.user(id))
 	}
 	for _, file := range m.Files {
-		f.Attachments = append(f.Attachments, channel.Attachment{Name: file.Name, Type: file.Mimetype, URL: file.Private, Size: file.Size})
+		f.Attachments = append(f.Attachments, channel.Attachment{Name: file.Name, Type: file.Mimetype, URL: file.Private, Size: file.Size, Ref: a.apps.fileRef(&file)})
 	}
 	if m.Edited != nil {
 		f.EditedAt = at(m.Edited.TS)

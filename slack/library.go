@@ -233,6 +233,16 @@ func (w *session) respond(ctx context.Context, to string, body any) (answer, err
 	return w.scrubbed(x.result(err))
 }
 
+func (w *session) file(ctx context.Context, address string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, errors.New("the file's address cannot be requested")
+	}
+	r.Header.Set("User-Agent", w.o.userAgent)
+	r.Header.Set("Authorization", "Bearer "+w.o.token)
+	return r, nil
+}
+
 // errAddress replaces errors that show the address of an interaction, which is a secret.
 var errAddress = errors.New("the interaction has no usable address")
 

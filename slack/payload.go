@@ -42,6 +42,7 @@ type fileShape struct {
 	Mimetype string `json:"mimetype"`
 	Size     int64  `json:"size"`
 	Private  string `json:"url_private"`
+	Download string `json:"url_private_download"`
 }
 
 // attachShape is a preview, or what an app shows besides a text.

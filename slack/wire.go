@@ -25,6 +25,8 @@ type wire interface {
 	ask(ctx context.Context, r request) (answer, error)
 	// respond sends an answer to the address of an interaction, likewise.
 	respond(ctx context.Context, to string, body any) (answer, error)
+	// file is a request for a file on Slack's own host. It contains the token.
+	file(ctx context.Context, address string) (*http.Request, error)
 }
 
 // wireEvents are the callbacks of a wire. They are called one at a time and may block: further envelopes wait.

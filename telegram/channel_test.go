@@ -131,6 +131,16 @@ func (s *stage) Say(place, agent, text string) string {
 	return fmt.Sprintf("%s:%d", place, m.MessageID)
 }
 
+func (s *stage) Upload(place, agent, text, name string, content []byte) string {
+	m, err := s.bora.Send(s.at(place), telegramtest.Draft{Text: "@" + s.bots[agent].Username + " " + text, Document: content, FileName: name})
+	if err != nil {
+		s.t.Error(err)
+	}
+	return fmt.Sprintf("%s:%d", place, m.MessageID)
+}
+
+func (s *stage) FileTrouble(what channeltest.Trouble) { s.trouble(what, "getFile", 0) }
+
 func (s *stage) Posts(place string) (posts []channeltest.Post) {
 	for _, m := range s.at(place).Messages() {
 		for agent, bot := range s.bots {
@@ -166,10 +176,12 @@ func (s *stage) Forget(agent string) { s.bots[agent].Drop() }
 
 func (s *stage) Twice(on bool) { s.RepeatUpdates(on) }
 
-func (s *stage) Trouble(what channeltest.Trouble, after int) {
+func (s *stage) Trouble(what channeltest.Trouble, after int) { s.trouble(what, "sendMessage", after) }
+
+func (s *stage) trouble(what channeltest.Trouble, method string, after int) {
 	effects := map[channeltest.Trouble]telegramtest.Effect{channeltest.Refused: telegramtest.Unavailable(500), channeltest.Lost: telegramtest.LoseAnswer(),
 		channeltest.Limited: telegramtest.TooMany(time.Second), channeltest.NeverOut: telegramtest.Cut()}
-	s.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: "sendMessage"}, After: after, Effect: effects[what]})
+	s.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: method}, After: after, Effect: effects[what]})
 }
 
 // Blind changes nothing: bots of Telegram always are.

@@ -96,6 +96,8 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 		_, err = w.own.GetMyCommands(ctx, &api.GetMyCommandsParams{})
 	case setCommandsForm:
 		_, err = w.own.SetMyCommands(ctx, f.params())
+	case fileForm:
+		_, err = w.own.GetFile(ctx, &api.GetFileParams{FileID: f.id})
 	case chatForm:
 		_, err = w.own.GetChat(ctx, &api.GetChatParams{ChatID: f.chat})
 	case memberForm:
@@ -165,6 +167,15 @@ func (w *library) updates(ctx context.Context, f updatesForm) error {
 		_ = response.Body.Close()
 	}
 	return err
+}
+
+func (w *library) file(ctx context.Context, path string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, apiRoot+"/file/bot"+w.token+"/"+path, http.NoBody)
+	if err != nil {
+		return nil, errors.New("the token cannot be part of an address")
+	}
+	r.Header.Set("User-Agent", w.userAgent)
+	return r, nil
 }
 
 // answerKey is the key of the *answer that a request's context holds.

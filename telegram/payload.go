@@ -68,6 +68,8 @@ type entityShape struct {
 }
 
 type fileShape struct {
+	ID       string `json:"file_id"`
+	Path     string `json:"file_path"` // of getFile
 	UniqueID string `json:"file_unique_id"`
 	Name     string `json:"file_name"`
 	Type     string `json:"mime_type"`

@@ -137,7 +137,7 @@ func (b *bot) fact(kind channel.Kind, m *messageShape) (channel.Inbound, bool) {
 		}
 	}
 	for _, own := range m.files() {
-		a := channel.Attachment{Name: own.Name, Type: own.Type, Size: own.Size}
+		a := channel.Attachment{Name: own.Name, Type: own.Type, Size: own.Size, Ref: own.ID}
 		if a.Type == "" {
 			a.Type = own.kind
 		}

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"github.com/pronto-lab/openclawd/channel"
 )
@@ -12,6 +13,9 @@ type wire interface {
 	// ask makes one request, once. An error means that there was no answer; the answer then says whether the request
 	// was sent. No error contains the token.
 	ask(ctx context.Context, f form) (answer, error)
+	// file is a request for the content of a file, by the path that Telegram gave for it. It contains the token, and must
+	// not be shown.
+	file(ctx context.Context, path string) (*http.Request, error)
 }
 
 type answer struct {
@@ -84,6 +88,7 @@ type (
 	commandsForm    struct{}
 	setCommandsForm struct{ commands []channel.Command }
 
+	fileForm   struct{ id string }
 	chatForm   struct{ chat int64 }
 	memberForm struct{ chat, user int64 }
 )
@@ -101,5 +106,6 @@ func (topicForm) isForm()       {}
 func (pressedForm) isForm()     {}
 func (commandsForm) isForm()    {}
 func (setCommandsForm) isForm() {}
+func (fileForm) isForm()        {}
 func (chatForm) isForm()        {}
 func (memberForm) isForm()      {}

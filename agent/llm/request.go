@@ -42,6 +42,7 @@ type Message struct {
 type Image struct {
 	MediaType string // such as image/png
 	Data      []byte
+	SHA256    string // of Data, where that lies beside the log and is read later; else ""
 }
 
 // Tool is a tool available to a model.

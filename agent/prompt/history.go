@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
@@ -49,6 +51,7 @@ type block struct {
 	Data      string
 
 	Key, Unmade string
+	SHA256      string // of a file
 }
 
 func blocksOf(content json.RawMessage) (blocks []block) {
@@ -63,7 +66,7 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 		}
 		b := block{Type: text(members["type"]), Text: text(members["text"]), ID: text(members["id"]), Name: text(members["name"]),
 			Arguments: members["arguments"], MediaType: text(members["mimeType"]), Data: text(members["data"]),
-			Key: text(members["key"]), Unmade: text(members["unmade"])}
+			Key: text(members["key"]), Unmade: text(members["unmade"]), SHA256: text(members["sha256"])}
 		var source map[string]json.RawMessage
 		if b.Data == "" && json.Unmarshal(members["source"], &source) == nil {
 			b.Data, b.MediaType = text(source["data"]), text(source["media_type"])
@@ -112,10 +115,43 @@ func callsOf(blocks []block) (calls []llm.ToolCall) {
 	return calls
 }
 
-// imagesOf returns the pictures that can be decoded.
+// Limits of the pictures that are read for one prompt.
+const (
+	maxPictures     = 8
+	maxPictureBytes = 20 << 20 // of all together
+)
+
+// Show reads the pictures of messages that lie beside the log, the newest first, within the limits. Others are left out: their messages
+// name them. read returns nil for a picture that it cannot read; a nil read reads none.
+func Show(messages []llm.Message, read func(sha256 string) []byte) {
+	left, room := maxPictures, maxPictureBytes
+	for i := range slices.Backward(messages) {
+		var shown []llm.Image
+		for _, image := range messages[i].Images {
+			if image.SHA256 == "" {
+				shown = append(shown, image)
+				continue
+			}
+			if read == nil || left == 0 {
+				continue
+			}
+			if image.Data = read(image.SHA256); len(image.Data) > 0 && len(image.Data) <= room {
+				left, room = left-1, room-len(image.Data)
+				shown = append(shown, image)
+			}
+		}
+		messages[i].Images = shown
+	}
+}
+
+// imagesOf returns the pictures that can be decoded, and those to be read by Show.
 func imagesOf(blocks []block) (images []llm.Image) {
 	for i := range blocks {
 		b := &blocks[i]
+		if b.Type == attach.BlockType && b.SHA256 != "" && attach.IsPicture(b.MediaType) {
+			images = append(images, llm.Image{MediaType: b.MediaType, SHA256: b.SHA256})
+			continue
+		}
 		if b.Type != "image" || !strings.HasPrefix(b.MediaType, "image/") {
 			continue
 		}

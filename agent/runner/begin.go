@@ -77,6 +77,9 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 		}
 	}
 	j := r.paramsOf(q, key, state.Settings)
+	if err := j.attach(tx); err != nil {
+		return nil, err
+	}
 	said, sessionID, err := r.open(tx, state, &j)
 	if err != nil {
 		return nil, err

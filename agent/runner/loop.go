@@ -94,6 +94,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	}
 	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
 	t.history = append(prompt.History(said), prompt.Message(&t.params.message))
+	prompt.Show(t.history, t.runner.o.Pictures)
 	t.caller = t.callerOf()
 	if t.runner.o.Tools != nil {
 		if waiter, is := t.runner.o.Tools.(tool.Waiter); is {

@@ -47,6 +47,10 @@ type Options struct {
 	// is read with the transcript, for every run. nil: none.
 	Remembered func(tx eventstore.Tx, key coordination.SessionKey, now time.Time) (string, error)
 
+	// Pictures returns a picture that lies beside the log, by the SHA-256 of its content, for models that take pictures; nil if it is not
+	// there any more. nil: none are shown.
+	Pictures func(sha256 string) []byte
+
 	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 
 	Limits Limits

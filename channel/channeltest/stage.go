@@ -27,6 +27,10 @@ type Stage interface {
 	Direct(agent string) (place string)
 	// Say writes as the person: text, after a mention of an agent if that is not "". It returns the message's id.
 	Say(place, agent, text string) (id string)
+	// Upload writes as Say, with a file.
+	Upload(place, agent, text, name string, content []byte) (id string)
+	// FileTrouble lets something happen to the next request for a file: Refused or NeverOut.
+	FileTrouble(what Trouble)
 	// Posts returns what the bots have written in a place, oldest first.
 	Posts(place string) []Post
 	// Requests counts the requests that would change something in the service.
@@ -83,6 +87,7 @@ func Run(t *testing.T, a Amounts, stage func(t *testing.T, agents []string, now 
 		"kills lose nothing and repeat nothing":      {3, (*team).survivesKills},
 		"a storm over ten bots changes nothing":      {10, (*team).storms},
 		"conversations of two are decided once":      {3, (*team).speaksInPrivate},
+		"files of messages reach their agents":       {3, (*team).fetchesFiles},
 		"every text is posted, whatever it contains": {3, (*team).keepsMarkup},
 		"what is unknown is said to be unknown":      {3, (*team).saysUnknown},
 		"the limits of the service are respected":    {3, (*team).respectsLimits},

@@ -24,13 +24,16 @@ import (
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/attachments"
 	"github.com/pronto-lab/openclawd/channel/inbound"
 	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -56,6 +59,8 @@ type team struct {
 	ids    atomic.Int64
 	storm  bool // so many requests fail that deliveries may be given up
 
+	files *media.Store
+
 	db   *sqlite.DB
 	bots channel.Channel
 	kill func() // ends the program at once
@@ -75,6 +80,7 @@ func newTeam(t *testing.T, a Amounts, agents int, stage func(t *testing.T, agent
 	var cancel context.CancelFunc
 	m.ctx, cancel = context.WithCancel(context.Background())
 	t.Cleanup(cancel)
+	m.files = media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 1 << 30 })
 	m.stage = stage(t, m.agents, m.now)
 	m.config = m.configured()
 	m.begin()
@@ -194,10 +200,13 @@ func (p *program) open(ctx context.Context) {
 			}})})
 	p.heard = inbound.New(inbound.Options{Channel: name, Log: p.db, Queue: queue, Bots: p.bots, Config: inForce, Now: p.now, Logger: p.logger})
 	posts := outbound.New(outbound.Options{Log: p.db, Bots: p.bots, Now: p.now, Logger: p.logger})
-	p.worker = worker.New(worker.Options{Log: p.db, Handlers: map[string]worker.Handler{workqueue.KindRun: agents, name: posts}, Now: p.now, Logger: p.logger,
+	fetches := worker.Task(worker.Policy{MaxAttempts: maxAttempts, Timeout: attachments.Timeout}, attachments.New(attachments.Options{
+		Bots: func(string) channel.Fetcher { return p.bots }, Store: p.files, Limit: func(string, string) int64 { return maxFile },
+		Logger: p.logger, Attempts: maxAttempts}).Do)
+	p.worker = worker.New(worker.Options{Log: p.db, Handlers: map[string]worker.Handler{workqueue.KindRun: agents, name: posts, attach.Kind: fetches}, Now: p.now, Logger: p.logger,
 		Jitter: func() float64 { return 0 }, Drain: 50 * time.Millisecond,
 		Pools: func() map[string]int {
-			return map[string]int{run.LaneMain: 4, run.LaneNested: 4, run.LaneSubagent: 4, name: 4}
+			return map[string]int{run.LaneMain: 4, run.LaneNested: 4, run.LaneSubagent: 4, name: 4, attach.Pool: 4}
 		}})
 }
 
@@ -243,9 +252,14 @@ func (m *team) until(what string, so func() bool) {
 func (m *team) letTimePass() {
 	m.Helper()
 	var items []workqueue.Item
-	err := m.db.View(m.ctx, func(tx *sql.Tx) (err error) {
-		items, err = workqueue.List(m.ctx, tx, workqueue.Query{Kind: m.stage.Name()})
-		return err
+	err := m.db.View(m.ctx, func(tx *sql.Tx) error {
+		for _, kind := range []string{m.stage.Name(), attach.Kind} {
+			some, err := workqueue.List(m.ctx, tx, workqueue.Query{Kind: kind})
+			if items = append(items, some...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		m.Fatal(err)

@@ -2,6 +2,7 @@ package inbound
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -47,6 +48,7 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			return nil, err
 		}
 		ask.Message += news
+		fetched := h.files(&ask)
 		queued, err := h.o.Queue.Ask(tx, ask, h.now)
 		switch why := refusalOf(err); {
 		case why != nil:
@@ -63,7 +65,7 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			return nil, err
 		default:
 			v.RunID = ask.RunID
-			queued = append(queued, h.ack(v)...)
+			queued = slices.Concat(fetched, queued, h.ack(v))
 		}
 		appends = append(appends, queued...)
 	}

@@ -111,13 +111,12 @@ func TestWhatARunIsAsked(t *testing.T) {
 	t.Parallel()
 	l := setup(t, setting{})
 	in := l.message("bora", general, "@eden @ruda 루다한테도 <@200000000000002001> 봐줘")
-	in.Message.Attachments = []channel.Attachment{{Name: "a b.png", Type: "image/png", URL: "https://cdn.test/a.png", Size: 7}, {Name: "x"}}
+	in.Message.Attachments = []channel.Attachment{{Name: "a b.png", Type: "image/png", URL: "https://cdn.test/a.png", Size: 7, Ref: "a"}, {Name: "x"}}
 	id := l.hears(in)
 	want := coordination.RunQueued{
 		Context: coordination.Context{EventRole: l.asked(id, "eden").EventRole}, RunID: "discord:" + id + ":eden", SessionKey: "agent:eden:discord:channel:" + general, Lane: "main",
 		Cause: "discord", By: "discord:" + userID("bora"), OnRestart: "retry", Provenance: "external_user",
-		Message: "[bora in #general] @이든 @루다 루다한테도 @bora 봐줘\n[attachment: a b.png (image/png, 7 bytes): https://cdn.test/a.png]\n" +
-			"[attachment: x (unknown type, 0 bytes): ]",
+		Message: "[bora in #general] @이든 @루다 루다한테도 @bora 봐줘", Files: "attachments/discord:" + id + ":eden",
 		ExtraSystemPrompt: "당신이 이 요청의 주 담당입니다. 리드하여 응답하세요.",
 		Deliver:           true, Channel: "discord", To: "channel:" + general, AccountID: "acc-eden", MessageID: id,
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/route"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -17,13 +16,11 @@ import (
 
 // Limits of a run's context besides the message.
 const (
-	maxObserved      = 50    // records
-	maxObservedText  = 8_000 // characters in total
-	maxAttachments   = 20
-	maxAttachmentURL = 1_000 // bytes
+	maxObserved     = 50    // records
+	maxObservedText = 8_000 // characters in total
 )
 
-// text is the prompt for a message: author and place, the text with names instead of ids, and attachments.
+// text is the prompt for a message: author and place, and the text with names instead of ids. Its files are named when the run starts.
 func (h *intake) text() string {
 	m := &h.in.Message
 	var b strings.Builder
@@ -33,13 +30,6 @@ func (h *intake) text() string {
 		fmt.Fprintf(&b, "[%s in #%s] ", oneLine(h.author()), oneLine(h.placeName()))
 	}
 	b.WriteString(h.o.Bots.Resolve(h.words()))
-	for i, a := range m.Attachments {
-		if i == maxAttachments {
-			fmt.Fprintf(&b, "\n[%d more attachments]", len(m.Attachments)-i)
-			break
-		}
-		b.WriteString("\n" + attachment(&a))
-	}
 	return b.String()
 }
 
@@ -49,14 +39,6 @@ func (h *intake) words() string {
 		return h.in.Message.Content
 	}
 	return strings.Join(h.said, "\n")
-}
-
-func attachment(a *channel.Attachment) string {
-	url := a.URL
-	if len(url) > maxAttachmentURL {
-		url = "its URL is too long"
-	}
-	return fmt.Sprintf("[attachment: %s (%s, %d bytes): %s]", oneLine(a.Name), cmp.Or(oneLine(a.Type), "unknown type"), a.Size, url)
 }
 
 func (h *intake) author() string {

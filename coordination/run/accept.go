@@ -144,7 +144,7 @@ func (a *Ask) texts() []text {
 		{"spawnedBy", a.SpawnedBy, maxField}, {"workSessionId", a.WorkSessionID, maxField},
 		{"previousWorkSessionId", a.PreviousWorkSessionID, maxField}, {"taskId", a.TaskID, maxField}, {"rootTaskId", a.RootTaskID, maxField},
 		{"conversationId", a.ConversationID, maxField}, {"parentConversationId", a.ParentConversationID, maxField},
-		{"parentRunId", a.ParentRunID, maxField}, {"topicId", a.TopicID, maxField}, {"rootRunId", a.RootRunID, maxField}, {"passedBy", a.PassedBy, maxField},
+		{"parentRunId", a.ParentRunID, maxField}, {"topicId", a.TopicID, maxField}, {"rootRunId", a.RootRunID, maxField}, {"passedBy", a.PassedBy, maxField}, {"files", a.Files, maxField},
 	}
 }
 

@@ -26,7 +26,7 @@
 // Not implemented: voice, stickers, polls, pins, bulk deletion, invites, bans, emoji and role routes, audit logs,
 // scheduled events, automatic moderation, stage channels, entitlements, sharding across sockets, etf and zlib-stream
 // (whole payloads are compressed on request), the limits on identifies and on commands per socket, slow mode, and
-// sockets closed for missing heartbeats. Attachments keep their name, type and size, not their bytes. Embeds and
+// sockets closed for missing heartbeats. Files lie at addresses that are signed, and valid for a day. Embeds and
 // components are stored as received; only the number of embeds is checked. A bot receives only channels that it may
 // view; one that is admitted later receives CHANNEL_UPDATE and no list of threads. Idle threads are archived when the
 // test calls ArchiveIdle. The log of a session is never truncated: it ends with the server.

@@ -177,8 +177,7 @@ func (s *Server) compose(a *account, ch *channel, d draft) *message {
 	}
 	for _, f := range d.files {
 		f.ID = s.next()
-		f.URL = "https://cdn.discordapp.com/attachments/" + ch.ID + "/" + f.ID + "/" + f.Filename
-		f.ProxyURL = f.URL
+		s.storeFile(ch, &f)
 		m.Attachments = append(m.Attachments, f)
 	}
 	s.callFor(m, d.AllowedMentions)

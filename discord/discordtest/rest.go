@@ -40,6 +40,12 @@ type handler func(c *call) (any, *Error)
 
 type created struct{ body any }
 
+// content is an answer that is no JSON.
+type content struct {
+	kind string
+	body []byte
+}
+
 type route struct {
 	name   string // method and pattern, used by faults, limits and inspection
 	do     handler
@@ -66,6 +72,7 @@ func (s *Server) handler() http.Handler {
 	}
 	mux.HandleFunc("/gateway", s.serveGateway)
 	mux.HandleFunc("/gateway/", s.serveGateway)
+	mux.Handle("GET /attachments/{channel}/{file}/{name}", s.serve(route{name: fileRoute, open: true, do: s.readFile}))
 	mux.Handle("/", s.serve(route{name: "unknown", open: true, do: func(*call) (any, *Error) {
 		return nil, &Error{Status: http.StatusNotFound, Message: "404: Not Found"}
 	}}))
@@ -106,7 +113,7 @@ func (s *Server) serve(r route) http.Handler {
 			w.Header()[name] = values
 		}
 		s.answered(record, status)
-		if status != http.StatusNoContent {
+		if status != http.StatusNoContent && w.Header().Get("Content-Type") == "" {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(status)
@@ -140,6 +147,10 @@ func (s *Server) answer(r route, c *call, refusal *Error, effect Effect) (int, h
 		status, body = http.StatusCreated, made.body
 	case body == nil:
 		return http.StatusNoContent, headers, nil
+	}
+	if file, is := body.(content); is {
+		headers.Set("Content-Type", file.kind)
+		return status, headers, file.body
 	}
 	return status, headers, encode(body)
 }
@@ -207,7 +218,7 @@ func (c *call) read(body []byte) *Error {
 		if part.FormName() == "payload_json" {
 			c.body = content
 		} else if part.FileName() != "" {
-			c.files = append(c.files, Attachment{Filename: part.FileName(), ContentType: part.Header.Get("Content-Type"), Size: len(content)})
+			c.files = append(c.files, Attachment{Filename: part.FileName(), ContentType: part.Header.Get("Content-Type"), Size: len(content), Content: content})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type Server struct {
 	commands     map[string][]*Command // by application and guild
 	interactions map[string]*interaction
 	nonces       map[string]nonceUse
+	files        map[string][]byte // by path
 	limits       map[string]Limit
 	global       Limit
 	buckets      map[string]*bucket
@@ -68,7 +70,7 @@ func New(options Options) (*Server, error) {
 		now: options.Now, heartbeat: options.Heartbeat, limits: options.Limits, global: options.Global,
 		address: listener.Addr().String(), served: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}),
 		accounts: map[string]*account{}, guilds: map[string]*guild{}, channels: map[string]*channel{}, webhooks: map[string]*webhook{},
-		commands: map[string][]*Command{}, interactions: map[string]*interaction{}, nonces: map[string]nonceUse{}, buckets: map[string]*bucket{},
+		commands: map[string][]*Command{}, interactions: map[string]*interaction{}, nonces: map[string]nonceUse{}, files: map[string][]byte{}, buckets: map[string]*bucket{},
 	}
 	s.faults = faults.New[Request, Effect](&s.mu)
 	if s.now == nil {
@@ -143,10 +145,13 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // ErrOutside is the error of a request to another host.
 var ErrOutside = errors.New("discordtest: only requests for discord.com are answered")
 
+// hosts are those of Discord.
+var hosts = []string{"discord.com", "discordapp.com", fileHost}
+
 type inside struct{ s *Server }
 
 func (i inside) RoundTrip(r *http.Request) (*http.Response, error) {
-	if host := r.URL.Hostname(); host != "discord.com" && host != "discordapp.com" && r.URL.Host != i.s.address {
+	if host := r.URL.Hostname(); !slices.Contains(hosts, host) && r.URL.Host != i.s.address {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}

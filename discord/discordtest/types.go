@@ -192,8 +192,10 @@ type Reference struct {
 	FailIfNotExists *bool  `json:"fail_if_not_exists,omitempty"`
 }
 
-// Attachment is a file without its content.
+// Attachment is a file. URL is signed, and valid for a day.
 type Attachment struct {
+	Content []byte `json:"-"` // of a file to post; others are requested at URL
+
 	ID          string `json:"id"`
 	Filename    string `json:"filename"`
 	ContentType string `json:"content_type,omitempty"`

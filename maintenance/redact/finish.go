@@ -20,6 +20,7 @@ const (
 	stepSearch      = "search"
 	stepLines       = "lines"
 	stepFiles       = "files"
+	stepStored      = "stored"
 	stepSpace       = "space"
 	stepEnd         = "end"
 )
@@ -141,6 +142,9 @@ func (f *cleanup) all(ctx context.Context, seqs []int64) (err error) {
 			return fmt.Errorf("rewrite task files: %w", err)
 		}
 		f.done.Files = int64(written)
+	}
+	if err := f.stored(ctx); err != nil {
+		return err
 	}
 	return f.space(ctx, seqs)
 }

@@ -41,6 +41,7 @@ type Options struct {
 	// payload is written afterwards.
 	Mirrored func(ctx context.Context, seq int64) error
 	Files    func(ctx context.Context) (written int, err error)   // rewrites task files
+	Stored   Stored                                               // files of messages beside the log
 	CallOff  func(ctx context.Context, effectID, by string) error // cancels open work, also while it is being done
 	Copies   func() ([]string, error)                             // paths of backups, and of copies made before migrations
 	Free     func(path string) (bytes int64, known bool)          // of the volume of a path; nil: not checked

@@ -1,0 +1,38 @@
+package inbound
+
+import (
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/eventstore"
+)
+
+// files schedules the fetching of a message's files for a handler, and has its run wait for them: both have the session's key. If that is
+// impossible, the run goes on without the files.
+func (h *intake) files(ask *run.Ask) []eventstore.StreamAppend {
+	m := &h.in.Message
+	if len(m.Attachments) == 0 {
+		return nil
+	}
+	o := attach.Order{Channel: h.o.Channel, AccountID: h.in.AccountID, AgentID: ask.Session.Agent, MessageID: m.ID}
+	for i := range m.Attachments {
+		a := &m.Attachments[i]
+		o.Files = append(o.Files, attach.File{Name: a.Name, Type: a.Type, Size: a.Size, Ref: a.Ref})
+	}
+	asked, err := o.Work(ask.RunID, ask.Session.String())
+	if err == nil {
+		err = work.Check(&asked)
+	}
+	var scheduled eventstore.StreamAppend
+	if err == nil {
+		scheduled, err = appendOf(work.Stream(asked.EffectID), coordination.TypeWorkScheduled, asked.Owner, h.now.UnixMilli(), asked)
+	}
+	if err != nil {
+		h.o.Logger.Warn("cannot fetch the files of a message", "message", m.ID, "agent", o.AgentID, "err", err)
+		return nil
+	}
+	ask.Files = asked.EffectID
+	scheduled.Expect = eventstore.NoStream()
+	return []eventstore.StreamAppend{scheduled}
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"time"
+
+	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/attachments"
+	"github.com/pronto-lab/openclawd/coordination/attach"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/internal/wait"
+	"github.com/pronto-lab/openclawd/media"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/workspace"
+)
+
+// attachmentSlots is the maximum number of messages whose files are fetched concurrently.
+const attachmentSlots = 4
+
+// maxShownPicture is the size limit of a picture that models are shown, in bytes.
+const maxShownPicture = 5_000_000
+
+// openFiles returns the store of the files of messages.
+func (p *Program) openFiles() *media.Store {
+	return media.Open(database.MediaDir(p.log.Path()), func() int64 { return p.newConfiguration().InForce().Media.MaxTotal })
+}
+
+// attachmentsTask fetches the files of messages.
+func (p *Program) attachmentsTask(a *agents) worker.Handler {
+	if err := p.files.Clean(); err != nil {
+		a.logger.Warn("cannot remove unfinished files", "err", err)
+	}
+	inForce := p.newConfiguration().InForce
+	service := attachments.New(attachments.Options{
+		Bots: func(name string) channel.Fetcher {
+			for _, side := range a.sides() {
+				if side.name == name {
+					return side.bots
+				}
+			}
+			return nil
+		},
+		Store: p.files, Logger: a.logger,
+		Limit: func(name, account string) int64 { return inForce().Channel(name).MediaLimit(account) },
+		Deposit: func(agentID, id, name string, content io.Reader) (string, error) {
+			return workspace.Deposit(p.workspaceOf(agentID), p.protected(), id, name, content)
+		},
+	})
+	return worker.Task(worker.Policy{MaxAttempts: attachments.DefaultAttempts, Timeout: attachments.Timeout}, service.Do)
+}
+
+// picture is a stored picture for a model; nil if there is none, or it is too large.
+func (p *Program) picture(sha256 string) []byte {
+	content, err := p.files.Read(sha256, maxShownPicture)
+	if err != nil {
+		p.opts.Logger.Debug("a picture is not shown to a model", "file", sha256, "err", err)
+		return nil
+	}
+	return content
+}
+
+// withdraw removes the copies of a stored file from all workspaces.
+func (p *Program) withdraw(id string) error {
+	for _, agent := range p.newConfiguration().InForce().Agents {
+		if err := workspace.Withdraw(p.workspaceOf(agent.ID), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedFiles lists the stored files for a redaction, when none of them is being fetched: each is named by the log then, or by nothing.
+func (p *Program) storedFiles(ctx context.Context) (forget func(named map[string]bool) (int, error), err error) {
+	listed, err := p.files.List()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.awaitFetched(ctx); err != nil {
+		return nil, err
+	}
+	return func(named map[string]bool) (n int, err error) {
+		for i := range listed {
+			if named[listed[i].SHA256] {
+				continue
+			}
+			gone, err := p.files.Remove(listed[i])
+			if err == nil && gone {
+				n++
+				err = p.withdraw(listed[i].SHA256)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	}, nil
+}
+
+// awaitFetched waits until no file is being fetched. Before agents work, none is.
+func (p *Program) awaitFetched(ctx context.Context) error {
+	const pause = 200 * time.Millisecond
+	for p.agents != nil {
+		var going []workqueue.Item
+		err := p.log.View(ctx, func(tx *sql.Tx) (err error) {
+			going, err = workqueue.List(ctx, tx, workqueue.Query{Kind: attach.Kind, State: workqueue.Leased, Limit: 1})
+			return err
+		})
+		if err != nil || len(going) == 0 {
+			return err
+		}
+		if err := wait.For(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expireFiles removes stored files after media.ttlHours, until ctx ends.
+func (p *Program) expireFiles(ctx context.Context) error {
+	const every = time.Hour
+	if p.agents == nil {
+		return nil
+	}
+	for {
+		if ttl := p.newConfiguration().InForce().Media.TTL; ttl > 0 {
+			if err := p.files.RemoveBefore(time.Now().Add(-ttl), p.withdraw); err != nil {
+				p.opts.Logger.Warn("cannot remove old files of messages; will retry", "err", err)
+			}
+		}
+		if wait.For(ctx, every) != nil {
+			return nil
+		}
+	}
+}
