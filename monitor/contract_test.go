@@ -281,6 +281,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/collaborations/none?min_seq=1000", 503},
 		{"/api/sql/schema", 404},
 		{"/api/backups", 409},
+		{"/api/files/x", 404},
 		{"/api/config/check", 409},
 		{"/api/config/effective", 409},
 		{"/api/replay/diff?a=1&b=2", 409},

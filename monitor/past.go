@@ -75,6 +75,8 @@ func onlyNow(path string) (why string) {
 		return "the tables and views are the same at every event"
 	case backupsPath:
 		return "backups are not in the log"
+	case storedPath + "/*":
+		return "files lie beside the log, and never change"
 	case configPath + "/check", configPath + "/effective":
 		return "files of the configuration are not in the log"
 	case replayDiffPath, replayStepPath, replayPointPath:

@@ -90,6 +90,7 @@ type Options struct {
 
 	Backup     func(context.Context) (Copy, error) // nil: no backups are made here
 	Backups    Backups                             // nil: none are listed here
+	Stored     StoredFiles                         // files of messages; nil: none are kept here
 	Redactions Redactions                          // nil: nothing is redacted here
 
 	Configuration Configuration // nil: none is read here
@@ -275,6 +276,7 @@ func (s *Server) routes() []endpoint {
 		{"", backupsPath, "GET /api/backups", s.listBackups},
 		{http.MethodPost, backupsPath, "POST /api/backups", s.backUp},
 		{http.MethodPost, backupsPath + "/*" + verifyTail, "POST /api/backups/:name/verify", s.verifyBackup},
+		{"", storedPath + "/*", "GET /api/files/:sha256", s.showStored},
 		{"", configPath + "/check", "GET /api/config/check", s.checkConfig},
 		{"", configPath + "/effective", "GET /api/config/effective", s.showConfig},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},

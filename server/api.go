@@ -108,7 +108,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Schedules: p.agents.schedulesOf(), Tools: p.agents.toolsOf(),
 		Continuation: p.explainer(), Reminders: p.agents.remindersOf(),
 		Names: p.agents.names(), Bots: p.agents.bots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
-		Backups: backupFiles{p}, Configuration: configurationFile{p}, Replay: p.newReplay(),
+		Backups: backupFiles{p}, Stored: storedFiles{p.files}, Configuration: configurationFile{p}, Replay: p.newReplay(),
 		Policy: func(from, to string) (policy.Policy, error) {
 			return access.Explain(p.newConfiguration().InForce(), from, to)
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/media"
+	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 	"github.com/pronto-lab/openclawd/workspace"
 )
@@ -60,6 +61,18 @@ func (p *Program) picture(sha256 string) []byte {
 		return nil
 	}
 	return content
+}
+
+// storedFiles are the files of messages for the API.
+type storedFiles struct{ of *media.Store }
+
+// Get implements monitor.StoredFiles.
+func (s storedFiles) Get(id string) (monitor.StoredFile, error) {
+	f, err := s.of.Get(id)
+	if err != nil {
+		return monitor.StoredFile{}, err
+	}
+	return monitor.StoredFile{Content: f, Type: f.Info.Type, At: f.Info.At}, nil
 }
 
 // withdraw removes the copies of a stored file from all workspaces.

@@ -110,6 +110,7 @@ func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (a
 	if attach.IsPicture(info.Type) || stored.Type == "" {
 		stored.Type = info.Type
 	}
+	stored.Name = nameOf(&stored)
 	stored.Path = s.deposit(o, &stored)
 	return stored, nil
 }
@@ -123,7 +124,7 @@ func (s *Service) deposit(o *attach.Order, stored *attach.Stored) string {
 	if err == nil {
 		defer f.Close()
 		var path string
-		if path, err = s.o.Deposit(o.AgentID, stored.SHA256, nameOf(stored), f); err == nil {
+		if path, err = s.o.Deposit(o.AgentID, stored.SHA256, stored.Name, f); err == nil {
 			return path
 		}
 	}

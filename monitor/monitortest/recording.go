@@ -33,7 +33,7 @@ type answer struct {
 // OnlyNow are the reads without an answer as of an event, as listed by GET /api.
 func OnlyNow() []string {
 	return []string{"GET /api/health", "GET /api/status", "GET /healthz", "GET /readyz", "GET /metrics", "GET /api/milestones", "GET /api/milestones/*",
-		"GET /api/discord/bots", "GET /api/mcp/servers", "GET /api/tools/rights", "GET /api/channels", "GET /api/channels/:channel/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/config/check", "GET /api/config/effective",
+		"GET /api/discord/bots", "GET /api/mcp/servers", "GET /api/tools/rights", "GET /api/channels", "GET /api/channels/:channel/bots", "GET /api/sql/schema", "GET /api/backups", "GET /api/files/:sha256", "GET /api/config/check", "GET /api/config/effective",
 		"GET /api/replay/diff", "GET /api/replay/step", "GET /api/replay/point", "GET /ws", "GET /debug/pprof/:name"}
 }
 

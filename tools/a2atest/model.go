@@ -1,6 +1,7 @@
 package a2atest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -28,6 +29,7 @@ type Asked struct {
 type Message struct {
 	Role, Text string
 	Calls      int // tool calls
+	Pictures   int
 }
 
 // Last returns the last message.
@@ -165,7 +167,8 @@ func (q *request) received() Asked {
 			a.System += text
 			continue
 		}
-		a.Messages = append(a.Messages, Message{Role: said.Role, Text: text, Calls: len(said.ToolCalls)})
+		a.Messages = append(a.Messages, Message{Role: said.Role, Text: text, Calls: len(said.ToolCalls),
+			Pictures: bytes.Count(said.Content, []byte(`"image_url":{`))})
 	}
 	for _, t := range q.Tools {
 		a.Offered = append(a.Offered, t.Function.Name)
