@@ -37,6 +37,13 @@ type Options struct {
 	// not received needs none.
 	Marks []Mark
 
+	// IsThread reports whether the log knows that a thread of this id was opened, however long ago. nil: only Marks name threads.
+	IsThread func(id string) bool
+
+	// FirstSeen is when an account first spoke for an agent according to the log, ms since 1970; 0 if it never has: what people wrote to it
+	// before is not made up for. nil: all accounts have been there as long as the log.
+	FirstSeen func(account, agent string) int64
+
 	// Posted reports whether the log records how a message of one of the bots was posted: then its fact needs no nonce.
 	// nil: it never does.
 	Posted func(messageID string) bool

@@ -63,7 +63,9 @@ func (p *Program) newChannelSide(ctx context.Context, name string) (*channelSide
 		OnInteraction: func(i channel.Interaction) { c.commands.Handle(c.context(), i) },
 		OnStatus:      c.receiveStatus, Commands: command.Commands(inForce().Language()), Marks: marks, Log: c.logger,
 		UserAgent: "openclawd/" + buildinfo.Read().Version, Now: p.opts.Now,
-		Posted: func(id string) bool { return p.isPosted(c.context(), id) },
+		Posted:    func(id string) bool { return p.isPosted(c.context(), id) },
+		IsThread:  func(id string) bool { return p.isThread(c.context(), id) },
+		FirstSeen: func(account, agent string) int64 { return p.firstSeen(c.context(), name, account, agent) },
 	}, err
 }
 

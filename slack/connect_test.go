@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,6 +170,51 @@ func TestTheFirstDirectMessageDuringAnOutageOfOneAppIsRead(t *testing.T) {
 	m.until("eden to be told", func() bool { return len(m.told("eden")) > 0 })
 	if got := m.told("eden"); len(got) != 1 || strings.TrimSuffix(got[0], " (missed)") != "created new" { // eden may still be reading
 		t.Errorf("eden was told %q, want the new message alone", got)
+	}
+}
+
+// An app that the log has not seen answers only what came after it was added; one that was added during the outage of the program, too.
+func TestANewAppAnswersNothingOfBeforeItWasAdded(t *testing.T) {
+	t.Parallel()
+	for name, added := range map[string]bool{"never seen": false, "seen between the messages": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ahead atomic.Int64 // of the clock, in seconds
+			now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load()) * time.Second) }
+			m := newTeam(t, lost, func(s *slacktest.Options, _ *channel.Options) { s.Now = now })
+			first := m.post(m.channel.ID, "known")
+			direct := m.bora.Conversation(m.ruda.UserID)
+			m.post(direct.ID, "before")
+			ahead.Add(10)
+			seen := now().UnixMilli()
+			ahead.Add(10)
+			m.post(direct.ID, "after")
+			ahead.Add(10)
+			m.options.Marks = []channel.Mark{{GuildID: "slack:t00000001", ChannelID: m.place, MessageID: m.place + ":" + first.TS}}
+			m.options.FirstSeen = func(account, _ string) int64 {
+				if !added || account != "ruda" {
+					return 0
+				}
+				return seen
+			}
+			m.Apps = slack.New(m.options)
+			m.start()
+			m.post(direct.ID, "new")
+			told := func() (all []string) {
+				for _, one := range m.told("ruda") {
+					all = append(all, strings.TrimSuffix(one, " (missed)")) // the app may still be reading
+				}
+				return all
+			}
+			m.until("ruda to be told of the new message", func() bool { return slices.Contains(told(), "created new") })
+			want := []string{"created new"}
+			if added {
+				want = []string{"created after", "created new"}
+			}
+			if diff := cmp.Diff(want, told()); diff != "" {
+				t.Errorf("ruda was told (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ type memory struct {
 	marks  map[string]int64 // by conversation and thread: the newest message, in microseconds
 	newest int64            // of all messages
 	oldest int64            // the oldest mark of the last run; 0 if there is none
+	dated  bool             // oldest is not before the app was added
 
 	seen  map[fact]bool
 	order []fact // of seen, oldest first

@@ -36,6 +36,7 @@ const (
 // arrive begins a connection: it finds out where the app is, and reads what was missed. Events wait meanwhile. After a brief gap it
 // looks for new replies to older messages only where that needs no further request.
 func (a *app) arrive(brief bool) {
+	a.date()
 	member := a.list()
 	gaps, beyond := a.memory.gaps(member, a.apps.directory.isDirect)
 	for i := range gaps {
@@ -49,6 +50,26 @@ func (a *app) arrive(brief bool) {
 		a.mu.Lock()
 		a.memory.newest = a.joined
 		a.mu.Unlock()
+	}
+}
+
+// date limits what is made up for in direct conversations to what was written since the app was added.
+func (a *app) date() {
+	if a.memory.dated || a.apps.o.FirstSeen == nil {
+		return
+	}
+	agent := ""
+	if own, known := a.apps.Registry().Account(a.own.ID); known {
+		agent = own.AgentID
+	}
+	since := a.apps.o.FirstSeen(a.own.ID, agent) * 1000
+	if since == 0 {
+		since = a.joined
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.memory.dated = true; a.memory.oldest > 0 {
+		a.memory.oldest = max(a.memory.oldest, since)
 	}
 }
 

@@ -48,6 +48,7 @@ func New(o channel.Options) *Bots {
 	o = o.WithDefaults()
 	b := &Bots{o: o, directory: newDirectory(), lanes: channel.NewLanes("Telegram", o), inbound: make(chan delivery),
 		asked: channel.NewInteractionTracker(), forms: newForms(), config: config.Default(), bots: map[string]*bot{}, offsets: map[string]int64{}}
+	b.directory.inLog = o.IsThread
 	b.directory.remember(o.Marks)
 	b.setConfig(b.config)
 	return b

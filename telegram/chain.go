@@ -43,6 +43,9 @@ func (d *directory) topicOf(m *messageShape) int {
 	case m.Chat.Type != typeSupergroup || m.Chat.IsForum:
 		return 0
 	}
+	if m.Thread != 0 {
+		d.recall(place{chat: m.Chat.ID, topic: m.Thread})
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first := d.chains.of(chainKey{m.Chat.ID, m.ID})
@@ -66,8 +69,23 @@ func (c *chains) of(m chainKey) int {
 	return c.first[m]
 }
 
+// recall takes a chain from the log that has been quiet for too long to be among the marks.
+func (d *directory) recall(at place) {
+	key := chainKey{at.chat, at.topic}
+	d.mu.RLock()
+	known := d.inLog == nil || d.chains.of(key) != 0
+	d.mu.RUnlock()
+	if known || !d.inLog(placeID(at)) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	put(d.chains.roots, key, at.topic)
+}
+
 // isChain reports whether a thread is a chain of replies that is known.
 func (d *directory) isChain(at place) bool {
+	d.recall(at)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.chains.roots[chainKey{at.chat, at.topic}] != 0

@@ -44,6 +44,14 @@ func TestChainsOfRepliesAreThreads(t *testing.T) {
 	if said := m.shows(group, "thank you"); said.ThreadID != root.MessageID {
 		t.Errorf("%+v, want it in the chain of %d", said, root.MessageID)
 	}
+
+	m.halt()
+	m.build(func(o *channel.Options) { o.IsThread = func(id string) bool { return id == thread.ID } })
+	m.start()
+	m.reply(m.shows(group, "thank you"), "once more")
+	equal(t, "the place of a reply in a chain that is too old for the marks", m.fact("eden", "created once more").Message.ChannelID, thread.ID)
+	m.reply(m.write(group, "dinner?"), "no")
+	equal(t, "the place of a reply to something else then", m.fact("eden", "created no").Message.ChannelID, placeID(group))
 	for place, want := range map[string]bool{thread.ID: true, placeID(group) + ":topic:9999": false} {
 		p, is, err := m.Place(m.ctx, "ruda", place)
 		if err != nil || is != want || is && p.Kind != collaborate.Thread {

@@ -25,6 +25,7 @@ type directory struct {
 	numbers   map[idKey]int           // of messages of basic groups
 	asked     map[seatKey]time.Time   // when a membership was requested last
 	chains    chains
+	inLog     func(id string) bool // whether the log knows a thread; nil: it is not asked
 }
 
 // seatKey is a bot in a chat.
