@@ -90,7 +90,7 @@ func TestDefaults(t *testing.T) {
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
 			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
-			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute},
+			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute, Disk: 8 << 30},
 			Web:      config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing", MaxMedia: 20 << 20,

@@ -111,6 +111,7 @@ func ownHelp() map[string]string {
 		"tools.exec.sandbox":                                               "The sandbox of commands; auto is the first that a probe finds to hold, and off is none.",
 		"tools.exec.network":                                               "Whether commands may use the network.",
 		"tools.exec.timeoutSec":                                            "Time limit of a command that sets none; 0 is unlimited.",
+		"tools.exec.diskMegabytes":                                         "How much the files of a workspace may take while a command runs; what is there before is allowed.",
 		"tools.exec.env":                                                   "Names of variables of openclawd's environment that commands get.",
 		"tools.planGate":                                                   "Whether agents need an approved plan for some tools.",
 		"tools.planGate.enabled":                                           "Whether an agent may call these tools only if an approved plan for its current task requests them.",

@@ -160,6 +160,7 @@ type Exec struct {
 	Network bool          // commands may use the network
 	Timeout time.Duration // of a command that sets none; 0 is unlimited
 	Env     []string      // variables of openclawd's environment that commands get
+	Disk    int64         // bytes that the files of a workspace may take while a command runs
 }
 
 // Values of Exec.Sandbox other than a kind.

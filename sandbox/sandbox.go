@@ -37,11 +37,12 @@ type Limits struct {
 	Processes int   `json:"processes"`
 	Memory    int64 `json:"memory"`   // bytes, of all processes together
 	FileSize  int64 `json:"fileSize"` // bytes, of one file
+	Disk      int64 `json:"disk"`     // bytes, of all files of the workspace and the temporary directory; what is there before is allowed
 	OpenFiles int   `json:"openFiles"`
 }
 
 func (l Limits) orUsual() Limits {
-	usual := Limits{Processes: 256, Memory: 2 << 30, FileSize: 1 << 30, OpenFiles: 1024}
+	usual := Limits{Processes: 256, Memory: 2 << 30, FileSize: 1 << 30, Disk: 8 << 30, OpenFiles: 1024}
 	if l.Processes == 0 {
 		l.Processes = usual.Processes
 	}
@@ -50,6 +51,9 @@ func (l Limits) orUsual() Limits {
 	}
 	if l.FileSize == 0 {
 		l.FileSize = usual.FileSize
+	}
+	if l.Disk == 0 {
+		l.Disk = usual.Disk
 	}
 	if l.OpenFiles == 0 {
 		l.OpenFiles = usual.OpenFiles
@@ -68,6 +72,7 @@ type Command struct {
 	Limits  Limits
 	Stdin   io.Reader // nil: nothing
 	Output  io.Writer // gets standard output and error
+	Errors  io.Writer // gets standard error; nil: Output does
 }
 
 // plan is what the stages are told.
@@ -100,6 +105,7 @@ const (
 	EndedByCaller    = "killed"
 	EndedByProcesses = "too many processes"
 	EndedByMemory    = "too much memory"
+	EndedByDisk      = "too much disk"
 )
 
 // Result is how a command ended.
@@ -183,7 +189,7 @@ func start(ctx context.Context, c *Command, exe string, plan []byte) (*Process, 
 		return nil, errors.Join(err, controlled.Close(), control.Close())
 	}
 	cmd := &exec.Cmd{Path: exe, Args: []string{"openclawd", "sandbox"}, Env: []string{envStage + "=supervise"}, Dir: "/", Stdin: c.Stdin, Stdout: c.Output,
-		Stderr: c.Output, ExtraFiles: []*os.File{controlled, tell}, WaitDelay: 5 * time.Second}
+		Stderr: errorsOf(c), ExtraFiles: []*os.File{controlled, tell}, WaitDelay: 5 * time.Second}
 	detach(cmd)
 	err = cmd.Start()
 	_, _ = controlled.Close(), tell.Close()
@@ -203,6 +209,13 @@ func start(ctx context.Context, c *Command, exe string, plan []byte) (*Process, 
 	})
 	go p.follow(told, stop)
 	return p, nil
+}
+
+func errorsOf(c *Command) io.Writer {
+	if c.Errors != nil {
+		return c.Errors
+	}
+	return c.Output
 }
 
 // follow waits for the end.

@@ -272,3 +272,31 @@ func stateOf(pid int) string {
 	state, _, _ := strings.Cut(rest, " ")
 	return state
 }
+
+// A command ends when the files of its workspace, all together, take too much, also where no single file does. What was there before is allowed.
+func TestDiskIsBounded(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	const fill = `for i in $(seq 1 400); do head -c 1048576 /dev/urandom > big$i || exit 9; sleep 0.02; done; sleep 600`
+	for _, kind := range append(working(t), sandbox.Off) {
+		r, out := y.run(kind, fill, sandbox.Limits{Disk: 16 << 20})
+		if r.Reason != sandbox.EndedByDisk {
+			t.Errorf("%s: %+v, %q", kind, r, out)
+		}
+		if r, out := y.run(kind, `sleep 1.5; rm -f big*; echo here`, sandbox.Limits{Disk: 16 << 20}); r.Exit != 0 || out != "here\n" {
+			t.Errorf("%s: in a full workspace: %+v, %q", kind, r, out)
+		}
+	}
+}
+
+// Standard error is told apart where it is asked for.
+func TestErrorsAreToldApart(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	c, out := y.command(sandbox.Off, `echo one; echo two >&2`)
+	var errs bytes.Buffer
+	c.Errors = &errs
+	if _, err := sandbox.Run(t.Context(), c); err != nil || out.String() != "one\n" || errs.String() != "two\n" {
+		t.Errorf("%q, %q, %v", out, &errs, err)
+	}
+}

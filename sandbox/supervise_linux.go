@@ -106,12 +106,16 @@ func (p *plan) watch(ended <-chan error, wanted <-chan struct{}, cmd *exec.Cmd) 
 	tick := time.NewTicker(countEvery)
 	defer tick.Stop()
 	before := tasks()
+	full := p.watchDisk()
+	defer full.stop()
 	for n := 1; ; n++ {
 		select {
 		case <-ended:
 			return reason
 		case <-wanted:
 			reason = EndedByCaller
+		case <-full.reached:
+			reason = EndedByDisk
 		case <-tick.C:
 			if many := tasks()-before > p.Limits.Processes; !many && n%weightEvery != 0 {
 				continue

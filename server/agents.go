@@ -112,6 +112,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Log: p.log, Queue: a.queue, Config: inForce, Channels: p.announcements(a), CheckModel: checkModel, Tasks: delegations.Service{},
 		Now: p.opts.Now, NewID: uuid.NewString, Jitter: rand.Float64, Logger: logger, Done: ctx.Done(),
 	})
+	p.openCommands(a)
 	a.schedules = p.newSchedules(a, inForce)
 	runs := runner.NewRuns(runner.RunsOptions{Log: p.log.Decided(), Now: p.opts.Now, NewID: uuid.NewString, Logger: logger, Then: a.then})
 	a.stopper = messenger.NewStopper(a.messenger, runs)
@@ -126,7 +127,6 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err = p.openEffects(ctx, a); err != nil {
 		return err
 	}
-	p.openCommands(a)
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),

@@ -14,7 +14,7 @@ import (
 const checkSlots = 4
 
 func (p *Program) newSchedules(a *agents, inForce func() *config.Config) *scheduler.Service {
-	return scheduler.New(scheduler.Options{Log: p.log, Queue: a.queue, Config: inForce, Workspace: p.workspaceOf, Now: p.opts.Now, NewID: uuid.NewString,
+	return scheduler.New(scheduler.Options{Log: p.log, Queue: a.queue, Config: inForce, Workspace: p.workspaceOf, Commands: a.commands, Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: p.opts.Logger.With("component", "schedules")})
 }
 

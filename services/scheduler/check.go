@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -71,39 +73,65 @@ func (x *Service) Checks() worker.Handler {
 
 var errChecksOff = errors.New("the job has a check, and checks are off: set cron.triggers.enabled to true")
 
-// runCheck runs the command in the agent's workspace, in a process group that ends with it. It runs outside of the sandbox.
+// runCheck runs the command in the sandbox of the agent's own commands; without one, if the configuration says that there is none.
 func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
 	p, err := payloadOf(what.Payload)
 	if err != nil {
 		return nil, worker.Permanent(err)
 	}
-	if !x.o.Config().Cron.Checks { // switched off since it was queued
+	conf := x.o.Config()
+	if !conf.Cron.Checks { // switched off since it was queued
 		return nil, worker.Permanent(errChecksOff)
 	}
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(time.Duration(p.TimeoutSeconds)*time.Second, usualCheck))
 	defer stop()
-	cmd := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
-	cmd.Dir = x.o.Workspace(cmp.Or(p.AgentID, x.o.Config().DefaultAgentID()))
-	cmd.Env = subprocess.List(subprocess.Environment(cmd.Dir, x.o.Config().Tools.Exec.Env, os.Getenv))
+	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
+	agent := cmp.Or(p.AgentID, conf.DefaultAgentID())
+	exit, ended := 0, ""
+	switch {
+	case conf.Tools.Exec.Sandbox == config.SandboxOff:
+		exit, err = x.runPlain(ctx, conf, agent, p.Command, out, failed)
+	case x.o.Commands == nil:
+		err = errNoCommands
+	default:
+		exit, ended, err = x.o.Commands.Run(ctx, conf, agent, p.Command, out, failed)
+	}
+	switch {
+	case context.Cause(ctx) == worker.ErrDrained:
+		return nil, context.Cause(ctx)
+	case err == nil && ctx.Err() != nil:
+		err = ctx.Err()
+	case err == nil && ended != "":
+		err = fmt.Errorf("it was ended: %s", ended)
+	case err == nil && exit == nothing:
+		return json.Marshal(checkResult{Nothing: true})
+	case err == nil && exit == 0:
+		return json.Marshal(checkResult{Found: clean(out.String(), maxFound)})
+	case err == nil:
+		err = fmt.Errorf("exit status %d", exit)
+	}
+	return nil, worker.Permanent(fmt.Errorf("the check failed: %w: %s", err, clean(failed.String(), maxError)))
+}
+
+var errNoCommands = errors.New("no commands are run here")
+
+// runPlain runs a command without a sandbox, in a process group that ends with it.
+func (x *Service) runPlain(ctx context.Context, conf *config.Config, agent string, argv []string, out, failed io.Writer) (exit int, err error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = x.o.Workspace(agent)
+	cmd.Env = subprocess.List(subprocess.Environment(cmd.Dir, conf.Tools.Exec.Env, os.Getenv))
 	cmd.WaitDelay = 5 * time.Second
 	subprocess.OwnGroup(cmd)
 	cmd.Cancel = func() error { return subprocess.KillGroup(cmd) }
-	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
 	cmd.Stdout, cmd.Stderr = out, failed
 	err = cmd.Run()
 	if cmd.Process != nil {
 		_ = subprocess.KillGroup(cmd) // what it has left behind, if anything
 	}
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return json.Marshal(checkResult{Found: clean(out.String(), maxFound)})
-	case ctx.Err() == nil && errors.As(err, &exit) && exit.ExitCode() == nothing:
-		return json.Marshal(checkResult{Nothing: true})
-	case context.Cause(ctx) == worker.ErrDrained:
-		return nil, err
+	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) && exited.Exited() {
+		return exited.ExitCode(), nil
 	}
-	return nil, worker.Permanent(fmt.Errorf("the check failed: %w: %s", err, clean(failed.String(), maxError)))
+	return 0, err
 }
 
 // checked returns what follows from a check: the agent's run, or the end of the job's run.

@@ -41,7 +41,7 @@ func (p *plan) checked(until func() bool) {
 // A check decides without a model whether the agent runs, which is told what was found.
 func TestCheckDecides(t *testing.T) {
 	t.Parallel()
-	p := newPlan(t, `{"cron": {"triggers": {"enabled": true}}, `+strings.TrimPrefix(settings, "{"))
+	p := newPlan(t, `{"cron": {"triggers": {"enabled": true}}, "tools": {"exec": {"sandbox": "off"}}, `+strings.TrimPrefix(settings, "{"))
 	j := p.add(every(time.Hour), func(j *coordination.CronJob) {
 		j.Check = &coordination.CronCheck{Command: []string{"sh", "-c", "test -f broken && exit 7; test -f mail || exit 1; cat mail"}}
 	})

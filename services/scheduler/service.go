@@ -10,6 +10,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,16 @@ type Options struct {
 	Queue     Queue
 	Config    func() *config.Config // in force
 	Workspace func(agentID string) string
+	Commands  Commands // runs checks in the sandbox of agents' commands; nil: checks run only where the configuration has no sandbox
 	Now       func() time.Time
 	NewID     func() string // returns a new UUID
 	Logger    *slog.Logger
+}
+
+// Commands runs commands as agents do.
+type Commands interface {
+	// Run runs a command to its end in the sandbox of an agent, and returns its exit status and why it was ended before its time.
+	Run(ctx context.Context, conf *config.Config, agentID string, argv []string, out, errs io.Writer) (exit int, ended string, err error)
 }
 
 // Service keeps jobs. Its methods are safe for concurrent use.

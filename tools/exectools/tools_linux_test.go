@@ -3,9 +3,11 @@
 package exectools_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -156,6 +158,39 @@ func TestCommandsAnswer(t *testing.T) {
 			t.Errorf("%s: the log has %d bytes, %d left out, %+v", kind, recorded, dropped, last.Ended)
 		}
 		b.mu.Unlock()
+	}
+}
+
+// A command of the configuration runs in the sandbox of an agent's own, and does not run without one.
+func TestCommandsOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds(t) {
+		b := newBench(t, kind)
+		outside := filepath.Join(b.state, "outside")
+		var out, errs bytes.Buffer
+		exit, ended, err := b.commands.Run(t.Context(), b.conf, "main", []string{"sh", "-c", "echo found; echo told >&2; touch here; touch '" + outside + "'; exit 7"}, &out, &errs)
+		if err != nil || exit != 7 || ended != "" || out.String() != "found\n" || !strings.HasPrefix(errs.String(), "told\n") {
+			t.Errorf("%s: %d %q %v, %q, %q", kind, exit, ended, err, &out, &errs)
+		}
+		if _, err := os.Stat(filepath.Join(b.home, "here")); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(outside); (err == nil) != (kind == config.SandboxOff) {
+			t.Errorf("%s: it has reached a file outside: %v", kind, err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		if _, ended, err := b.commands.Run(ctx, b.conf, "main", []string{"sleep", "600"}, &out, &errs); err != nil || ended != sandbox.EndedByTimeout {
+			t.Errorf("%s: %q, %v", kind, ended, err)
+		}
+		stop()
+	}
+	b := newBench(t, "none such")
+	if _, _, err := b.commands.Run(t.Context(), b.conf, "main", []string{"true"}, io.Discard, io.Discard); codeOf(err) != tool.CodeNoSandbox {
+		t.Errorf("without a sandbox: %v", err)
+	}
+	b.commands.Close()
+	if _, _, err := b.commands.Run(t.Context(), b.conf, "main", []string{"true"}, io.Discard, io.Discard); err == nil {
+		t.Error("it runs although openclawd stops")
 	}
 }
 
