@@ -39,7 +39,7 @@ func guarded() []string { return []string{"write", "edit", "apply_patch", "bash"
 
 // decodeExec reads how commands are run.
 func decodeExec(f *fields) Exec {
-	e := Exec{Sandbox: f.choice("sandbox", SandboxAuto, "bubblewrap", "landlock", SandboxOff), Network: f.flag("network", false),
+	e := Exec{Sandbox: f.choice("sandbox", SandboxAuto, "bubblewrap", "landlock", SandboxContainer, SandboxOff), Image: f.text("image", ""), Network: f.flag("network", false),
 		Timeout: time.Duration(f.count("timeoutSec", 1800, 0, maxCount)) * time.Second, Env: f.texts("env"),
 		Disk: int64(f.count("diskMegabytes", 8<<10, 1, maxCount)) << 20}
 	f.others("host", "mode", "security", "ask", "node", "pathPrepend", "safeBins", "safeBinTrustedDirs", "safeBinProfiles", "strictInlineEval", "reviewer",

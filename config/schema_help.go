@@ -109,6 +109,7 @@ func ownHelp() map[string]string {
 		"tools.web.search.apiKey":                                          "The key of the provider.",
 		"tools.web.search.baseUrl":                                         "The address of the instance of SearXNG.",
 		"tools.exec.sandbox":                                               "The sandbox of commands; auto is the first that a probe finds to hold, and off is none.",
+		"tools.exec.image":                                                 "Image of the containers that commands run in, with sandbox container; it must be there already.",
 		"tools.exec.network":                                               "Whether commands may use the network.",
 		"tools.exec.timeoutSec":                                            "Time limit of a command that sets none; 0 is unlimited.",
 		"tools.exec.diskMegabytes":                                         "How much the files of a workspace may take while a command runs; what is there before is allowed.",

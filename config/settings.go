@@ -157,6 +157,7 @@ const (
 // Exec says how agents' commands are run.
 type Exec struct {
 	Sandbox string        // SandboxAuto, SandboxOff, or the kind of a sandbox
+	Image   string        // of SandboxContainer
 	Network bool          // commands may use the network
 	Timeout time.Duration // of a command that sets none; 0 is unlimited
 	Env     []string      // variables of openclawd's environment that commands get
@@ -167,6 +168,8 @@ type Exec struct {
 const (
 	SandboxAuto = "auto" // the first that works: bubblewrap, landlock
 	SandboxOff  = "off"
+	// SandboxContainer runs commands by podman or docker.
+	SandboxContainer = "container"
 )
 
 // TaskEnforcer says which tools an agent may call only while it works on a task.

@@ -29,7 +29,7 @@ type diskWatch struct {
 func (p *plan) watchDisk() *diskWatch {
 	w := &diskWatch{reached: make(chan struct{}), done: make(chan struct{})}
 	dirs := []string{p.Home}
-	if p.Kind != Bubblewrap { // whose temporary directory is in memory
+	if p.Temp != "" { // else it is in memory
 		dirs = append(dirs, p.Temp)
 	}
 	w.ended.Go(func() { w.watch(dirs, p.Limits.Disk) })

@@ -20,7 +20,10 @@ func enter() int {
 	runtime.LockOSThread() // what follows is about this thread, and then about the program that it becomes
 	var p plan
 	err := json.Unmarshal([]byte(os.Getenv(envPlan)), &p)
-	if err == nil && p.Mounts && os.Getpid() == 1 {
+	if err == nil && p.Kind == Container && os.Getpid() == 1 {
+		err = endWithSupervisor()
+	}
+	if err == nil && (p.Mounts || p.Kind == Container) && os.Getpid() == 1 {
 		code, err := p.begin()
 		if err == nil {
 			return code
@@ -198,7 +201,8 @@ func (p *plan) dropCapabilities() error {
 
 // begin is the first process of a space of process numbers: it starts the command and waits for what is left without a parent.
 func (p *plan) begin() (code int, err error) {
-	if err := p.readOnly(); err != nil {
+	if p.Kind == Container { // whose engine has made it so
+	} else if err := p.readOnly(); err != nil {
 		p.Mounts = false // the filter of system calls then does what it can
 	}
 	text, err := p.encode()

@@ -29,6 +29,7 @@ type Kind string
 const (
 	Bubblewrap Kind = "bubblewrap" // namespaces, by the program bwrap
 	Landlock   Kind = "landlock"   // rules of the kernel and a filter of system calls
+	Container  Kind = "container"  // podman or docker, with an image
 	Off        Kind = "off"        // none: only limits
 )
 
@@ -69,6 +70,7 @@ type Command struct {
 	Home    string   // the workspace, which it may change
 	Dir     string   // where it starts: Home or below
 	Network bool     // it may use the network
+	Image   string   // of a Container; it is not fetched
 	Limits  Limits
 	Stdin   io.Reader // nil: nothing
 	Output  io.Writer // gets standard output and error
@@ -86,8 +88,14 @@ type plan struct {
 	Limits  Limits   `json:"limits"`
 	Exe     string   `json:"exe"`    // this program
 	Bwrap   string   `json:"bwrap"`  // the program bwrap
+	Engine  string   `json:"engine"` // the program podman or docker
+	Image   string   `json:"image"`
 	Temp    string   `json:"temp"`   // a directory of its own for temporary files
 	Mounts  bool     `json:"mounts"` // it has mounts and process numbers of its own, beside Landlock
+
+	EngineEnv []string `json:"engineEnv"` // the environment of the engine
+
+	within *container // of the supervisor of a Container
 }
 
 // encode writes a plan, with < and & as they are: shells use them, and their escapes would make it six times as long.
@@ -172,11 +180,39 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 			return nil, fmt.Errorf("find bwrap: %w", err)
 		}
 	}
+	if c.Kind == Container {
+		if err := pl.findEngine(c.Image); err != nil {
+			return nil, err
+		}
+	}
 	text, err := pl.encode()
 	if err != nil {
 		return nil, err
 	}
 	return start(ctx, c, exe, text)
+}
+
+// findEngine finds podman or docker, and what of this environment they need to find their containers.
+func (p *plan) findEngine(image string) (err error) {
+	if image == "" {
+		return errors.New("a container needs an image")
+	}
+	p.Image = image
+	for _, name := range []string{"podman", "docker"} {
+		if p.Engine, err = exec.LookPath(name); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return errors.New("neither podman nor docker is in PATH")
+	}
+	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST",
+		"DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "CONTAINER_HOST", "CONTAINERS_CONF"} {
+		if value, is := os.LookupEnv(name); is {
+			p.EngineEnv = append(p.EngineEnv, name+"="+value)
+		}
+	}
+	return nil
 }
 
 func start(ctx context.Context, c *Command, exe string, plan []byte) (*Process, error) {

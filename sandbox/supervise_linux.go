@@ -70,7 +70,14 @@ func (p *plan) supervise(control *bufio.Reader) (result Result, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return result, fmt.Errorf("adopt the command's processes: %w", err)
 	}
-	if p.Kind != Bubblewrap {
+	if p.Kind == Container {
+		c, err := p.newContainer()
+		if err != nil {
+			return result, err
+		}
+		p.within = c
+		defer func() { c.close(result.Reason != "" || result.Exit > 128) }()
+	} else if p.Kind != Bubblewrap {
 		if p.Temp, err = os.MkdirTemp("", "openclawd-sandbox-"); err != nil {
 			return result, err
 		}
@@ -252,6 +259,9 @@ func (p *plan) start() (cmd *exec.Cmd, err error) {
 
 // command is what the supervisor starts: the stage that restricts itself, or bwrap with it.
 func (p *plan) command() (*exec.Cmd, error) {
+	if p.Kind == Container {
+		return p.within.command()
+	}
 	inner := *p
 	if p.Kind == Bubblewrap {
 		inner.Exe, inner.Temp = insideExe, "/tmp"

@@ -66,7 +66,7 @@ func (c *Commands) exec(ctx context.Context, call *tools.Call) (tool.Output, err
 		timeout = time.Duration(min(args.Timeout, maxTimeout.Seconds()) * float64(time.Second))
 	}
 	p, err := c.start(call, effects.CallID(ctx), args.Command, timeout, &sandbox.Command{Kind: kind, Argv: []string{shell(), "-c", args.Command}, Env: env, Home: home,
-		Dir: dir, Network: call.Config.Tools.Exec.Network, Limits: sandbox.Limits{Disk: call.Config.Tools.Exec.Disk}})
+		Dir: dir, Network: call.Config.Tools.Exec.Network, Image: call.Config.Tools.Exec.Image, Limits: sandbox.Limits{Disk: call.Config.Tools.Exec.Disk}})
 	if err != nil {
 		return tool.Output{}, err
 	}

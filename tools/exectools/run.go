@@ -34,6 +34,6 @@ func (c *Commands) Run(ctx context.Context, conf *config.Config, agentID string,
 		return 0, "", err
 	}
 	result, err := sandbox.Run(ctx, &sandbox.Command{Kind: kind, Argv: argv, Env: c.environment(home, conf.Tools.Exec.Env, nil), Home: home, Dir: dir,
-		Network: conf.Tools.Exec.Network, Limits: sandbox.Limits{Disk: conf.Tools.Exec.Disk}, Output: out, Errors: errs})
+		Network: conf.Tools.Exec.Network, Image: conf.Tools.Exec.Image, Limits: sandbox.Limits{Disk: conf.Tools.Exec.Disk}, Output: out, Errors: errs})
 	return result.Exit, result.Reason, err
 }

@@ -92,6 +92,7 @@ func (c *Commands) Tools() []tools.Tool {
 // proof is what a probe was about.
 type proof struct {
 	agent, home, kind string
+	image             string // of a container
 	network           bool
 }
 
@@ -116,14 +117,14 @@ func (c *Commands) sandboxOf(ctx context.Context, call *tools.Call, home string)
 	switch e.Sandbox {
 	case config.SandboxAuto:
 	case config.SandboxOff:
-		_, err := c.choose(ctx, proof{call.AgentID, home, string(sandbox.Off), e.Network}) // so that nothing says that there is a sandbox
+		_, err := c.choose(ctx, proof{agent: call.AgentID, home: home, kind: string(sandbox.Off), network: e.Network}) // so that nothing says that there is a sandbox
 		return sandbox.Off, err
 	default:
 		kinds = []sandbox.Kind{sandbox.Kind(e.Sandbox)}
 	}
 	why := ""
 	for _, kind := range kinds {
-		key := proof{call.AgentID, home, string(kind), e.Network}
+		key := proof{agent: call.AgentID, home: home, kind: string(kind), image: e.Image, network: e.Network}
 		r, err := c.prove(ctx, key)
 		if err == nil && r.Sandboxed {
 			r, err = c.choose(ctx, key)
@@ -139,7 +140,7 @@ func (c *Commands) sandboxOf(ctx context.Context, call *tools.Call, home string)
 		why += string(kind) + " " + failureOf(r)
 	}
 	return "", &tool.Error{Code: tool.CodeNoSandbox, Text: "no command was run, because no sandbox works here: " + why,
-		Hint: "tell the operator to install bubblewrap, or Linux 6.12 with Landlock; openclawd sandbox explain shows what was found"}
+		Hint: "tell the operator to install bubblewrap, or Linux 6.12 with Landlock, or to configure a container; openclawd sandbox explain shows what was found"}
 }
 
 func failureOf(r *sandbox.Report) string {
@@ -178,7 +179,7 @@ func (c *Commands) prove(ctx context.Context, key proof) (*sandbox.Report, error
 	}
 	c.mu.Unlock()
 	p.once.Do(func() {
-		command := &sandbox.Command{Kind: sandbox.Kind(key.kind), Home: key.home, Network: key.network, Env: c.environment(key.home, nil, nil)}
+		command := &sandbox.Command{Kind: sandbox.Kind(key.kind), Home: key.home, Network: key.network, Image: key.image, Env: c.environment(key.home, nil, nil)}
 		at := c.opts.Now().UnixMilli()
 		p.report = sandbox.Probe(context.WithoutCancel(ctx), command, c.opts.StateDir, c.opts.Protected())
 		found := coordination.SandboxProbed{Context: coordination.Context{EventRole: coordination.RoleObservability}, Kind: key.kind, Network: key.network, Workspace: key.home,
