@@ -42,7 +42,7 @@ func (w *diskWatch) stop() {
 }
 
 func (w *diskWatch) watch(dirs []string, most int64) {
-	began := time.Now()
+	var began time.Time
 	most, least := max(most, sizeOf(dirs, w.done)), min(spared, freeAt(dirs[0]))
 	for pause := diskEvery; ; pause = max(diskEvery, diskShare*time.Since(began)) {
 		timer := time.NewTimer(pause)
