@@ -33,6 +33,10 @@ func (s *Server) admit(r *http.Request, h *config.Hooks) *failure {
 			Hint: "send hooks.token in the header Authorization: Bearer <token>, or x-openclaw-token"}
 	}
 	s.failures.Forgive(from)
+	if s.o.IsOfGateway(tokenOf(r)) {
+		return &failure{status: http.StatusServiceUnavailable, Code: "token_shared", Message: "hooks are off: hooks.token is also a secret of the gateway", Field: "token",
+			Hint: "set hooks.token to a text of its own"}
+	}
 	if wait := s.rate.take(s.o.Now(), h.MaxPerMinute); wait > 0 {
 		return tooMany("too_many_requests", fmt.Sprintf("more than %d requests a minute", h.MaxPerMinute), wait)
 	}

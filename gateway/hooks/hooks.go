@@ -34,6 +34,8 @@ type Runs interface {
 type Options struct {
 	Runs   Runs
 	Config func() *config.Config // in force
+	// IsOfGateway reports whether a token also opens the gateway, wherever that has it from. Nothing is accepted with such a token.
+	IsOfGateway func(token string) bool
 	// LastRoute is where a session was addressed last; its Channel is "" for nowhere.
 	LastRoute func(ctx context.Context, key coordination.SessionKey) (sessions.LastRoute, error)
 	Now       func() time.Time

@@ -48,13 +48,14 @@ const (
 
 // stand is a server of hooks on a real log.
 type stand struct {
-	t    *testing.T
-	db   *sqlite.DB
-	path string
-	conf *config.Config
-	now  time.Time
-	log  *bytes.Buffer
-	http http.Handler
+	t      *testing.T
+	db     *sqlite.DB
+	path   string
+	conf   *config.Config
+	shared string // what opens the gateway
+	now    time.Time
+	log    *bytes.Buffer
+	http   http.Handler
 }
 
 func newStand(t *testing.T, more string) *stand {
@@ -93,7 +94,7 @@ func (s *stand) open() {
 	inForce, now := func() *config.Config { return s.conf }, func() time.Time { return s.now }
 	models := catalogue.New(s.conf, catalogue.Options{})
 	queue := runqueue.New(runqueue.Options{Log: db, Config: inForce, Models: func() *catalogue.Catalogue { return models }, Now: now, NewID: uuid.NewString})
-	s.http = hooks.New(hooks.Options{Runs: queue, Config: inForce, LastRoute: s.lastRoute, Now: now, NewID: uuid.NewString,
+	s.http = hooks.New(hooks.Options{Runs: queue, Config: inForce, LastRoute: s.lastRoute, IsOfGateway: func(token string) bool { return token == s.shared }, Now: now, NewID: uuid.NewString,
 		Logger: slog.New(slog.NewTextHandler(s.log, nil))}).Before(http.NotFoundHandler())
 }
 
@@ -320,6 +321,16 @@ func TestRequestsPerMinuteAreLimited(t *testing.T) {
 	last := s.post("/hooks/wake", `{"text":"a"}`)
 	if got := fmt.Sprint(statuses, last.status); got != "[200 200 200 429 200 429] 429" || last.Code != "too_many_requests" || last.header.Get("Retry-After") == "" {
 		t.Errorf("%s %+v", got, last)
+	}
+}
+
+// A token that opens the gateway too, because that has it from elsewhere than the configuration, is not taken.
+func TestTheTokenIsNotThatOfTheGateway(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, "")
+	s.shared = token
+	if a := s.post("/hooks/wake", `{"text":"a"}`); a.status != http.StatusServiceUnavailable || a.Code != "token_shared" || a.Value != "" || len(s.queued()) != 0 {
+		t.Errorf("%+v", a)
 	}
 }
 
