@@ -17,7 +17,7 @@ type rule struct {
 
 var layout = []rule{
 	{"", nil, "the root holds only architecture tests"},
-	{"coordination", nil, "the vocabulary and the pure decisions are the lowest layer: all packages may use them"},
+	{"coordination", []string{"internal/jsdate"}, "the vocabulary and the pure decisions are the lowest layer: all packages may use them"},
 	{"coordination/session", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/run", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/work", []string{"coordination", "internal/backoff"}, "a decision depends on the vocabulary, not on other decisions"},
@@ -47,12 +47,13 @@ var layout = []rule{
 	{"eventstore", nil, "the contract does not depend on an implementation"},
 	{"eventstore/sqlite", []string{"eventstore", "eventstore/sqlite/pages", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
 	{"eventstore/sqlite/pages", []string{"internal/durable"}, "pages are stored without knowing what is in them"},
-	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/durable", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},
+	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/durable", "internal/jsdate", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},
 	{"eventstore/archive", []string{"eventstore", "internal/durable"}, "an archive does not depend on the meaning of events or the store of the log"},
 	{"eventstore/sqlite/console", []string{"eventstore", "eventstore/sqlite"}, "the SQL console needs the driver, not the log"},
 	{"eventstore/storetest", []string{"eventstore"}, "the conformance suite applies to any store"},
 	{"migrations", nil, "SQL files need no code"},
 	{"internal", nil, "helpers depend on no other package"},
+	{"internal/jsdate", nil, "a date does not depend on the log that it is written in"},
 	{"internal/output", nil, "formatting does not depend on the content"},
 	{"internal/watch", nil, "file changes are reported whatever the file means"},
 	{"config", []string{"coordination", "internal"}, "settings are read before anything else is started"},

@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/pronto-lab/openclawd/internal/jsdate"
 )
 
 // maxInstant is the range of a JavaScript date, in ms on both sides of 1970.
@@ -23,8 +24,8 @@ func (r *record) instant() (ms int64, exact, ok bool) {
 		}
 	}
 	s, _ := unquote(r.value(fieldTimestamp))
-	ms, ok = parseDate(strings.TrimFunc(s, isSpace))
-	return ms, false, ok
+	ms, ok = jsdate.Parse(strings.TrimFunc(s, isSpace))
+	return ms, false, ok && usable(ms)
 }
 
 // milliseconds parses a JSON number, or a string that holds one.
@@ -43,39 +44,6 @@ func milliseconds(value []byte) (ms int64, ok bool) {
 	}
 	ms = int64(math.Floor(f))
 	return ms, usable(ms)
-}
-
-// dateLayouts are the written dates that JavaScript parses and that occur in logs. Go accepts fractions of a second
-// after any of them.
-var dateLayouts = [...]string{
-	time.RFC3339,
-	"2006-01-02T15:04:05",
-	"2006-01-02T15:04Z07:00",
-	"2006-01-02T15:04",
-	"2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05 Z07:00",
-	"2006-01-02 15:04:05",
-	"2006-01-02 15:04",
-	"2006-01-02",
-	"2006-01",
-	"2006",
-	time.RFC1123,
-	time.RFC1123Z,
-	"Mon Jan 02 2006 15:04:05 GMT-0700",
-}
-
-// parseDate parses a written date. One without a zone is UTC; JavaScript would use local time, so the meaning of a log
-// would depend on the machine.
-func parseDate(s string) (ms int64, ok bool) {
-	if s == "" {
-		return 0, false
-	}
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UnixMilli(), usable(t.UnixMilli())
-		}
-	}
-	return 0, false
 }
 
 func usable(ms int64) bool { return ms != 0 && -maxInstant <= ms && ms <= maxInstant }
