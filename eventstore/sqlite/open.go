@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,10 +156,7 @@ func (db *DB) open(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(db.path), 0o700); err != nil {
 		return fmt.Errorf("create directory of %s: %w", db.path, err)
 	}
-	if err := db.takeLock(); err != nil {
-		return err
-	}
-	if db.inode, err = lockInode(db.path); err != nil {
+	if err := db.takeLocks(ctx); err != nil {
 		return err
 	}
 	if err := db.SetOwner(db.opts.Owner); err != nil {
@@ -294,39 +290,6 @@ func (db *DB) Path() string { return db.path }
 
 // Durability says what an acknowledged append survives.
 func (db *DB) Durability() Durability { return db.opts.Durability }
-
-// takeLock locks the file beside the database, which names the holder. The name may be unlocked while the database is
-// not, because that file can be removed. The file stays when the lock is released: removing it would be a race.
-func (db *DB) takeLock() error {
-	db.lock = flock.New(db.path + ".lock")
-	ok, err := db.lock.TryLock()
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", db.path, err)
-	}
-	if !ok {
-		return &eventstore.LockedError{Path: db.path, Owner: Owner(db.path)}
-	}
-	return nil
-}
-
-// SetOwner replaces Options.Owner. Only a writer may call it.
-func (db *DB) SetOwner(name string) error {
-	owner := fmt.Sprintf("pid %d", os.Getpid())
-	if name != "" {
-		owner += ", " + name
-	}
-	if err := os.WriteFile(db.path+".lock", []byte(owner+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write lock file: %w", err)
-	}
-	return nil
-}
-
-// Owner returns who last wrote the file at path, according to the lock file; "" if unknown. That process may have
-// ended.
-func Owner(path string) string {
-	owner, _ := os.ReadFile(path + ".lock")
-	return strings.TrimSpace(string(owner))
-}
 
 // claim marks a fresh file as ours and refuses one that is not.
 func (db *DB) claim(ctx context.Context) error {
