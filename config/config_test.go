@@ -89,9 +89,10 @@ func TestDefaults(t *testing.T) {
 		Hooks:   config.Hooks{Path: "/hooks", MaxBodyBytes: 256 << 10, MaxPerMinute: 600},
 		Session: config.Session{Scope: "per-sender", DMScope: "main", MaxPingPongTurns: 5},
 		Tools: config.Tools{Visibility: "tree", TaskEnforcer: config.TaskEnforcer{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
-			PlanGate: config.PlanGate{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
-			Exec:     config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute, Disk: 8 << 30},
-			Web:      config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
+			PlanGate:  config.PlanGate{Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+			Approvals: config.CallApprovals{Timeout: time.Hour},
+			Exec:      config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute, Disk: 8 << 30},
+			Web:       config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{
 			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing", MaxMedia: 20 << 20,
 			Collaboration: config.Collaboration{

@@ -26,6 +26,7 @@ func (c *Config) decodeTools(f *fields) {
 	gate := f.within("planGate")
 	c.Tools.PlanGate = PlanGate{Enabled: gate.flag("enabled", false), Tools: gate.toolNames("tools", guarded()...)}
 	gate.done()
+	c.Tools.Approvals = decodeCallApprovals(f.within("approvals"))
 	c.Tools.Exec = decodeExec(f.within("exec"))
 	c.Tools.Web = decodeWeb(f.within("web"))
 	c.Tools.ToolPolicy = decodeToolPolicy(f)

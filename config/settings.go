@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/chain"
@@ -124,6 +125,7 @@ type Tools struct {
 	Visibility   string // of sessions: self, tree, agent or all
 	TaskEnforcer TaskEnforcer
 	PlanGate     PlanGate
+	Approvals    CallApprovals
 	Exec         Exec
 	Web          Web
 }
@@ -183,6 +185,36 @@ type TaskEnforcer struct {
 type PlanGate struct {
 	Enabled bool
 	Tools   []string // names, not case-sensitive
+}
+
+// CallApprovals says which single calls of tools are made, which wait for a decision of a person, and which are refused. Without a rule
+// that matches, a call is made.
+type CallApprovals struct {
+	Rules   []CallRule    // the first that matches counts
+	Timeout time.Duration // how long a call waits; then it is refused
+}
+
+// CallRule is a rule about calls. All of its conditions have to be met.
+type CallRule struct {
+	Tools     []string // names, patterns and groups, as in ToolPolicy; none means any
+	Agents    []string // ids, * matches any part; none means any
+	Arguments []ArgumentPattern
+	Decision  string // CallAllow, CallAsk or CallDeny
+}
+
+// ArgumentPattern is a condition on an argument, in which * matches any part. Case counts. An argument that is no text is compared as JSON.
+type ArgumentPattern struct{ Name, Pattern string }
+
+// Decisions of a CallRule.
+const (
+	CallAllow = "allow"
+	CallAsk   = "ask"
+	CallDeny  = "deny"
+)
+
+// Asks reports whether any rule has calls wait for a decision.
+func (a *CallApprovals) Asks() bool {
+	return slices.ContainsFunc(a.Rules, func(r CallRule) bool { return r.Decision == CallAsk })
 }
 
 // AgentToAgent says whether, and to whom, agents may write.
