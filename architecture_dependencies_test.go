@@ -41,6 +41,7 @@ var layout = []rule{
 	{"coordination/pairing", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/redaction", []string{"coordination"}, "redaction orders depend on the vocabulary only"},
 	{"coordination/snapshot", []string{"coordination"}, "a snapshot is spoken of without knowing how it is built"},
+	{"coordination/permission", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/tool", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/attach", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"media", []string{"internal"}, "stored files are found by their content; what they belong to is in the log"},

@@ -98,6 +98,8 @@ const (
 	TypeSessionDeleted = "session.deleted"
 	TypeRunQueued      = "run.queued"
 	TypeRunStarted     = "run.started"
+	TypeRunParked      = "run.parked"
+	TypeRunWoken       = "run.woken"
 	TypeRunEnded       = "run.ended"
 	TypeRunFailed      = "run.failed"
 	TypeRunAborted     = "run.aborted"
@@ -110,7 +112,11 @@ const (
 	TypeToolEnded          = "tool.ended"
 	TypeToolOutcomeUnknown = "tool.outcome_unknown"
 	TypeToolOutput         = "tool.output"
-	TypeSandboxProbed      = "sandbox.probed"
+
+	TypeToolApprovalRequested = "tool.approval_requested"
+	TypeToolApprovalDecided   = "tool.approval_decided"
+	TypeToolApprovalRevoked   = "tool.approval_revoked"
+	TypeSandboxProbed         = "sandbox.probed"
 )
 
 // Scheduled jobs. See package coordination/schedule.
@@ -308,6 +314,8 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeSessionDeleted, Role: RoleObservability, Doc: "a session was deleted"},
 	{Type: TypeRunQueued, Role: RoleObservability, Doc: "a run waits for its lane"},
 	{Type: TypeRunStarted, Role: RoleObservability, Doc: "a run has its lane and starts"},
+	{Type: TypeRunParked, Role: RoleObservability, Doc: "a run waits for a decision of a person, without its lane"},
+	{Type: TypeRunWoken, Role: RoleObservability, Doc: "a run that waited for a decision may go on"},
 	{Type: TypeRunEnded, Role: RoleObservability, Doc: "a run ended with a result"},
 	{Type: TypeRunFailed, Role: RoleObservability, Doc: "a run ended with an error"},
 	{Type: TypeRunAborted, Role: RoleObservability, Doc: "a run was stopped, or interrupted by a restart"},
@@ -316,6 +324,9 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeToolEnded, Role: RoleObservability, Doc: "the call ended, with a result or an error"},
 	{Type: TypeToolOutcomeUnknown, Role: RoleObservability, Doc: "it is unknown whether the call had its effect"},
 	{Type: TypeToolOutput, Role: RoleObservability, Doc: "a command wrote something, or ended"},
+	{Type: TypeToolApprovalRequested, Role: RoleOrchestration, Doc: "a call of a tool waits for a decision of a person"},
+	{Type: TypeToolApprovalDecided, Role: RoleOrchestration, Doc: "it was decided whether the call may be made"},
+	{Type: TypeToolApprovalRevoked, Role: RoleOrchestration, Doc: "a permission that outlasts its call was taken back"},
 	{Type: TypeSandboxProbed, Role: RoleObservability, Doc: "a probe tried to get out of the sandbox of an agent's commands"},
 	{Type: TypeCronJobAdded, Role: RoleObservability, Doc: "a job was added, with its first due time"},
 	{Type: TypeCronJobUpdated, Role: RoleObservability, Doc: "a job was changed, with its next due time"},

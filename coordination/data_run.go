@@ -60,6 +60,27 @@ type RunStarted struct {
 	ConfigHash   string `json:"configHash,omitempty"`
 }
 
+// RunParked is the data of run.parked: the run has reached a call that waits for a person. It keeps its place in the session, not its
+// lane, and is started again when it is woken, or at DueAtMs.
+type RunParked struct {
+	Context
+	RunID      string `json:"runId"`
+	SessionKey string `json:"sessionKey"`
+	SessionID  string `json:"sessionId,omitempty"`
+	ApprovalID string `json:"approvalId"`
+	ParkedAtMs int64  `json:"parkedAtMs"`
+	DueAtMs    int64  `json:"dueAtMs,omitempty"` // when the call counts as refused; 0: it was decided meanwhile
+}
+
+// RunWoken is the data of run.woken: what the run waited for is decided.
+type RunWoken struct {
+	Context
+	RunID      string `json:"runId"`
+	SessionKey string `json:"sessionKey"`
+	ApprovalID string `json:"approvalId"`
+	WokenAtMs  int64  `json:"wokenAtMs"`
+}
+
 // RunOver is the data of run.ended, run.failed, run.aborted and run.timed_out. Exactly one of them ends a run. Text is its answer,
 // complete or up to the interruption.
 type RunOver struct {

@@ -41,6 +41,14 @@ func SandboxStream(agentID string) string { return hashedStream(SandboxStreams, 
 // SandboxStreams is the prefix of those streams.
 const SandboxStreams = "sandbox/"
 
+// CallApprovalStream is the stream of a decision about a call of a tool.
+func CallApprovalStream(approvalID string) string {
+	return hashedStream(CallApprovalStreams, approvalID)
+}
+
+// CallApprovalStreams is the prefix of those streams.
+const CallApprovalStreams = "call_approval/"
+
 // WorkStream is the stream of scheduled work.
 func WorkStream(effectID string) string { return hashedStream("work/", effectID) }
 

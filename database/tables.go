@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -26,7 +27,7 @@ import (
 func Projections(rules coordination.Rules) []projections.Definition {
 	return []projections.Definition{
 		conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
-		continuations.Definition(), schedules.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		continuations.Definition(), schedules.Definition(), permissions.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
 		index.Definition(rules), conversations.Definition(rules),
 	}
 }

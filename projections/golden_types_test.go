@@ -138,6 +138,8 @@ var dataTypes = []struct {
 	{"a2a.forbidden", coordination.A2ARefusal{}},
 	{"a2a.dispatch_failed", coordination.A2ARefusal{}},
 	{"a2a.concurrency.", coordination.A2AConcurrency{}},
+	{"run.parked", coordination.RunParked{}}, {"run.woken", coordination.RunWoken{}}, {"tool.approval_requested", coordination.CallApprovalRequested{}},
+	{"tool.approval_decided", coordination.CallApprovalDecided{}}, {"tool.approval_revoked", coordination.CallApprovalRevoked{}},
 	{"cron.job.added", coordination.CronJobChanged{}}, {"cron.job.updated", coordination.CronJobChanged{}}, {"cron.job.removed", coordination.CronJobRemoved{}},
 	{"cron.run.due", coordination.CronRunDue{}}, {"cron.run.missed", coordination.CronRunMissed{}}, {"cron.run.started", coordination.CronRunStarted{}},
 	{"cron.run.finished", coordination.CronRunFinished{}}, {"cron.run.delivered", coordination.CronRunDelivered{}},

@@ -22,6 +22,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/responses"
@@ -47,7 +48,7 @@ const epoch = 1_790_000_000_000
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversations.Routes(rules), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
-		continuations.Definition(), schedules.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		continuations.Definition(), schedules.Definition(), permissions.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
 		index.Definition(rules), conversations.Definition(rules),
 	}
 }

@@ -23,6 +23,18 @@ func Start(q *coordination.RunQueued, sessionID string, at, leaseUntil int64, mo
 	return Event{coordination.TypeRunStarted, data}
 }
 
+// Park has a running run wait, until it is woken or a time in ms since 1970; 0 is at once.
+func Park(c coordination.Context, r Result, approvalID string, at, dueAt int64) Event {
+	return Event{coordination.TypeRunParked, coordination.RunParked{Context: contextOf(c), RunID: r.RunID, SessionKey: r.SessionKey, SessionID: r.SessionID,
+		ApprovalID: approvalID, ParkedAtMs: at, DueAtMs: dueAt}}
+}
+
+// Wake has a parked run go on.
+func Wake(r Result, approvalID string, at int64) Event {
+	c := coordination.Context{WorkSessionID: r.WorkSessionID, ConversationID: r.ConversationID, ParentRunID: r.ParentRunID}
+	return Event{coordination.TypeRunWoken, coordination.RunWoken{Context: contextOf(c), RunID: r.RunID, SessionKey: r.SessionKey, ApprovalID: approvalID, WokenAtMs: at}}
+}
+
 // End ends a run whose current result is r, read in the same transaction. over describes the end in the context of its Ask; ids and
 // start time come from r. Texts are masked. Errors are *Refusal: CodeOver for a run already over, CodeNotBegun for OK or TimedOut of one
 // that never started.

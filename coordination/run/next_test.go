@@ -14,6 +14,8 @@ func TestEveryEventMovesOrChangesNothing(t *testing.T) {
 	moves := map[string]map[run.State]run.State{
 		coordination.TypeRunQueued:      {"": run.Queued},
 		coordination.TypeRunStarted:     {run.Queued: run.Running},
+		coordination.TypeRunParked:      {run.Running: run.Queued},
+		coordination.TypeRunWoken:       {run.Queued: run.Queued},
 		coordination.TypeRunEnded:       {run.Running: run.OK},
 		coordination.TypeRunFailed:      {run.Queued: run.Failed, run.Running: run.Failed},
 		coordination.TypeRunAborted:     {run.Queued: run.Aborted, run.Running: run.Aborted},

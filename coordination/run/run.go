@@ -10,7 +10,7 @@ import "github.com/pronto-lab/openclawd/coordination"
 type State string
 
 const (
-	Queued   State = "queued"
+	Queued   State = "queued" // or parked, if it has started
 	Running  State = "running"
 	OK       State = "ok"
 	Failed   State = "error"
@@ -20,6 +20,9 @@ const (
 
 // Over reports whether the run has ended.
 func (s State) Over() bool { return s != "" && s != Queued && s != Running }
+
+// Parked reports whether the run has started, and waits for a decision of a person.
+func (r *Result) Parked() bool { return r.State == Queued && r.StartedAt > 0 }
 
 // Lanes limit concurrent runs. Other names are refused.
 const (
@@ -122,6 +125,8 @@ const (
 	Thinking   Kind = "thinking"
 	ToolStart  Kind = "tool_start"
 	ToolResult Kind = "tool_result"
+	Parked     Kind = "parked"  // it waits for a decision of a person
+	Resumed    Kind = "resumed" // and goes on
 	Ended      Kind = "ended"
 )
 
@@ -148,5 +153,5 @@ type Update struct {
 	Output               string // of ToolResult
 	IsError              bool
 
-	Result *Result // of Started and Ended
+	Result *Result // of Started, Parked, Resumed and Ended
 }

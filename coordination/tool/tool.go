@@ -14,6 +14,7 @@ type Spec struct {
 	Description string // for models
 	Schema      json.RawMessage
 	Guide       string // when and how to use it, for the system prompt; "" for none
+	Asks        bool   // some of the caller's calls wait for a decision of a person; set by Box.Offer
 }
 
 // Entry is the way a tool is called.
@@ -57,7 +58,7 @@ type Output struct {
 type Box interface {
 	// Offer lists the tools that a caller may call, in a fixed order.
 	Offer(c Caller) []Spec
-	// Call calls a tool. Errors are *Error or ctx's; a tool's own failure is an Output. It returns soon after ctx ends, unless the tool
+	// Call calls a tool. Errors are *Error, *WaitsError or ctx's; a tool's own failure is an Output. It returns soon after ctx ends, unless the tool
 	// ignores that.
 	Call(ctx context.Context, c Caller, name string, args json.RawMessage) (Output, error)
 }
@@ -79,11 +80,22 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// WaitsError says, to a run, that a call waits for a decision of a person. The call was not made: the run makes it again, with the same
+// arguments, when it was decided or the time is over.
+type WaitsError struct {
+	ApprovalID string
+	Until      int64 // ms since 1970
+}
+
+func (e *WaitsError) Error() string { return "the call waits for the decision " + e.ApprovalID }
+
 const (
 	CodeUnknown      = "unknown_tool"      // unknown, or hidden from the caller
 	CodeInvalid      = "invalid_arguments" // they do not match the schema
 	CodeTaskRequired = "task_required"     // the caller's session has no task to call it for
 	CodePlanRequired = "plan_required"     // no approved plan opens it to the caller
+	CodeDenied       = "call_denied"       // a rule, or a person, forbids the call
+	CodeNoDecision   = "call_not_approved" // it needs a decision of a person, and there is none
 	CodeUnavailable  = "tool_unavailable"  // what it belongs to is not reachable; the call was not made
 	CodeUnderWay     = "call_under_way"    // the same call is being made already
 	CodeOutside      = "outside_workspace" // a path that does not lie in the agent's workspace, or is a link

@@ -84,7 +84,8 @@ func step(typ string) Step {
 		return Add
 	case coordination.TypeWorkLeased, coordination.TypeRunStarted:
 		return Lease
-	case coordination.TypeWorkReleased, coordination.TypeWorkLeaseExpired, coordination.TypeA2AJobRunning:
+	case coordination.TypeWorkReleased, coordination.TypeWorkLeaseExpired, coordination.TypeA2AJobRunning,
+		coordination.TypeRunParked, coordination.TypeRunWoken:
 		return Return
 	case coordination.TypeWorkCompleted, coordination.TypeWorkCancelled,
 		coordination.TypeRunEnded, coordination.TypeRunFailed, coordination.TypeRunAborted, coordination.TypeRunTimedOut,

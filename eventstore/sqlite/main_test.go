@@ -26,6 +26,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/responses"
 	"github.com/pronto-lab/openclawd/projections/routing"
@@ -227,7 +228,7 @@ func closeLog(t testing.TB, db *sqlite.DB) {
 func definitions() []projections.Definition {
 	return []projections.Definition{
 		conversations.Routes(coordination.RulesV2), sessions.Definition(), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(),
-		continuations.Definition(), schedules.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
+		continuations.Definition(), schedules.Definition(), permissions.Definition(), plans.Definition(), routing.Definition(), responses.Definition(),
 		index.Definition(coordination.RulesV2), conversations.Definition(coordination.RulesV2),
 	}
 }

@@ -1,5 +1,5 @@
-// Package pending reads what waits for people from the tables of several projections: tasks and plans for approval,
-// and open requests and posts in Discord.
+// Package pending reads what waits for people from the tables of several projections: tasks, plans and calls of tools for
+// approval, and open requests and posts in Discord.
 package pending
 
 import (
@@ -7,9 +7,11 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/taskfile"
 	"github.com/pronto-lab/openclawd/projections"
@@ -21,7 +23,8 @@ import (
 type Query struct {
 	Agent string // lower case
 	Kind  string
-	Limit int // of the listed ones, not of the counts
+	Now   int64 // ms since 1970: calls that are due to expire do not wait any more
+	Limit int   // of the listed ones, not of the counts
 }
 
 // Wants reports whether a kind is selected.
@@ -50,7 +53,7 @@ func (w *Waiting) Total() (n int) {
 	return n
 }
 
-// Approvals reads the pending approvals from the tables of tasks and plans.
+// Approvals reads the pending approvals from the tables of tasks, plans and calls of tools.
 func Approvals(ctx context.Context, tx *sql.Tx, q Query) (*Waiting, error) {
 	w := New()
 	if q.Wants(approval.OfTask) {
@@ -71,6 +74,11 @@ func Approvals(ctx context.Context, tx *sql.Tx, q Query) (*Waiting, error) {
 	}
 	if q.Wants(approval.OfPlan) {
 		if err := w.addPlans(ctx, tx, plans.Query{Agent: q.Agent, Status: plan.Pending, Limit: q.Limit, Oldest: true}); err != nil {
+			return nil, err
+		}
+	}
+	if q.Wants(approval.OfCall) {
+		if err := w.addCalls(projections.Reading(ctx, tx), &q); err != nil {
 			return nil, err
 		}
 	}
@@ -117,8 +125,11 @@ func (w *Waiting) Sort(limit int) {
 	}
 }
 
-// Approval returns the full approval with an id, nil if it is not pending.
-func Approval(ctx context.Context, tx *sql.Tx, id string) (*approval.Approval, error) {
+// Approval returns the full approval with an id, nil if it is not pending at a time, in ms since 1970.
+func Approval(ctx context.Context, tx *sql.Tx, id string, now int64) (*approval.Approval, error) {
+	if strings.HasPrefix(id, permission.Prefix) {
+		return callWaiting(projections.Reading(ctx, tx), id, now)
+	}
 	p, found, err := plans.Load(projections.Reading(ctx, tx), id)
 	if err != nil {
 		return nil, err
@@ -156,12 +167,19 @@ const (
 	briefSteps = 20
 	briefStep  = 300   // characters
 	briefText  = 2_000 // characters of a description
+
+	briefArguments = 4_000 // bytes of a call's arguments
 )
 
 // brief abbreviates an approval for lists.
 func brief(a *approval.Approval) *approval.Approval {
 	short := *a
 	short.Description, short.Steps = coordination.Beginning(a.Description, briefText), nil
+	if a.Call != nil && len(a.Call.Arguments) > briefArguments {
+		call := *a.Call
+		call.ArgumentsBytes, call.Arguments = len(call.Arguments), nil
+		short.Call = &call
+	}
 	for _, step := range a.Steps[:min(briefSteps, len(a.Steps))] {
 		short.Steps = append(short.Steps, coordination.Beginning(step, briefStep))
 	}

@@ -65,9 +65,11 @@ func (p *projector) Apply(tx eventstore.Tx, e *projections.Event) error {
 		return err
 	}
 	from := r.state
-	if r.state = to; to == run.Running {
+	switch r.state = to; to {
+	case run.Running:
 		r.begin(e, d)
-	} else {
+	case run.Queued: // parked, or woken
+	default:
 		r.end(e, d)
 	}
 	return p.count(tx, from, to)

@@ -71,7 +71,7 @@ func (x *row) ask(d *eventData) {
 }
 
 func (x *row) begin(e *projections.Event, d *eventData) {
-	x.startedAt = either(d.startedAt, e.TS)
+	x.startedAt = either(x.startedAt, either(d.startedAt, e.TS)) // it may have been parked since
 	x.speak(d)
 }
 
