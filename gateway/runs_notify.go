@@ -119,7 +119,8 @@ func (t *runNotifier) receive(u run.Update) {
 func (t *runNotifier) broadcast(u *run.Update) {
 	t.mu.Lock()
 	one := t.runs[u.RunID]
-	if one == nil {
+	known := one != nil
+	if !known {
 		one = &runProgress{}
 		if u.Kind != run.Ended {
 			t.runs[u.RunID] = one
@@ -133,7 +134,10 @@ func (t *runNotifier) broadcast(u *run.Update) {
 		return
 	}
 	switch u.Kind {
-	case run.Started:
+	case run.Started, run.Resumed:
+		if u.Kind == run.Resumed && known { // clients know of its start
+			return
+		}
 		at := u.At
 		if u.Result != nil && u.Result.StartedAt != 0 {
 			at = u.Result.StartedAt
@@ -141,6 +145,8 @@ func (t *runNotifier) broadcast(u *run.Update) {
 		t.broadcastAgent(one, u, "lifecycle", lifecycle{Phase: "start", StartedAt: at})
 	case run.Text:
 		t.broadcastText(one, u)
+	case run.Parked:
+		t.broadcastRest(one, u)
 	case run.ToolStart, run.ToolResult:
 		t.broadcastRest(one, u)
 		t.broadcastTool(one, u)

@@ -362,6 +362,21 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
+// Tools whose calls wait for people are named, if there are any.
+func TestToolsThatAskAreNamed(t *testing.T) {
+	t.Parallel()
+	b := newTeam(t, anEden)
+	specs := []tool.Spec{{Name: "plain", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "exec", Asks: true, Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "write", Asks: true, Schema: json.RawMessage(`{"type":"object"}`)}}
+	with := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs}).System
+	if !strings.Contains(with, "# Calls that people approve\n\n") || !strings.Contains(with, "approved them: exec, write.") {
+		t.Errorf("the prompt is\n%s", with)
+	}
+	if without := b.build(t, prompt.Ask{Agent: "eden", Session: key(t, "agent:eden:main"), Tools: specs[:1]}).System; strings.Contains(without, "people approve") {
+		t.Errorf("the prompt is\n%s\nwant nothing about approvals", without)
+	}
+}
+
 // Guides of tools are included word for word where the tools are offered, and only there.
 func TestGuidesOfTools(t *testing.T) {
 	t.Parallel()

@@ -52,6 +52,7 @@ func (s *system) text(all int) string {
 	s.team(&b)
 	s.silence(&b)
 	s.guides(&b)
+	s.asking(&b)
 	s.skillIndex(&b, min(maxSkillIndex, all/4))
 	s.workspace(&b, all)
 	s.today(&b)
@@ -197,6 +198,22 @@ func (s *system) guides(b *strings.Builder) {
 		}
 		b.WriteString(strings.TrimSpace(guide))
 	}
+}
+
+// asking names the tools whose calls may wait for people.
+func (s *system) asking(b *strings.Builder) {
+	var names []string
+	for i := range s.ask.Tools {
+		if s.ask.Tools[i].Asks {
+			names = append(names, s.ask.Tools[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	section(b, "Calls that people approve")
+	b.WriteString("Some or all of your calls of these tools are made only after a person has approved them: " + strings.Join(names, ", ") +
+		". Such a call waits; you need not ask for it in words, nor make it again. Its result says if it was refused, or if no one decided in time: then it was not made.")
 }
 
 func (s *system) workspace(b *strings.Builder, all int) {

@@ -19,7 +19,8 @@ type activeRun struct {
 
 	params // of a started run
 
-	ahead atomic.Bool // it has added a step to the transcript
+	ahead  atomic.Bool // it has added a step to the transcript
+	parked atomic.Bool // it waits for a decision, and is kept here for its updates only
 
 	mu          sync.Mutex
 	seq         int64
@@ -61,6 +62,18 @@ func (a *activeRun) notify(u run.Update) {
 		a.mu.Lock()
 	}
 	a.notifying = false
+}
+
+// activate has a run be the active one of its id. Its updates continue those from before it was parked.
+func (r *Runs) activate(a *activeRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before := r.runs[a.result.RunID]; before != nil && a.resumed {
+		before.mu.Lock()
+		a.seq = before.seq
+		before.mu.Unlock()
+	}
+	r.runs[a.result.RunID] = a
 }
 
 // setText records the current answer so far, in case another goroutine writes the end.

@@ -34,6 +34,7 @@ type params struct {
 	first    string // the first choice of a model
 	thinking string
 	timeout  time.Duration // since the start; 0 is unlimited
+	resumed  bool          // it was parked: its own steps are in the transcript
 }
 
 // Begin implements worker.Handler: it adds the message to the transcript and starts the run. A message redacted while
@@ -67,8 +68,12 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	if q.SessionID != "" && q.SessionID != state.ID {
-		closed, err := sessions.ClosedSince(tx, q.SessionID, result.QueuedAt)
+	transcript := q.SessionID
+	if result.Parked() {
+		transcript = result.SessionID
+	}
+	if transcript != "" && transcript != state.ID {
+		closed, err := sessions.ClosedSince(tx, transcript, result.QueuedAt)
 		if err != nil {
 			return nil, err
 		}
@@ -80,6 +85,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 	if err := j.attach(tx); err != nil {
 		return nil, err
 	}
+	j.resumed = result.Parked()
 	said, sessionID, err := r.open(tx, state, &j)
 	if err != nil {
 		return nil, err
@@ -99,9 +105,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 		return nil, err
 	}
 	result.State, result.StartedAt, result.SessionID = run.Running, at, sessionID
-	r.mu.Lock()
-	r.runs[runID] = &activeRun{runner: r.Runs, result: result, params: j}
-	r.mu.Unlock()
+	r.activate(&activeRun{runner: r.Runs, result: result, params: j})
 	return append(appends, started), nil
 }
 
@@ -144,7 +148,7 @@ const (
 // deleted session is created again.
 func (r *Runner) open(tx eventstore.Tx, state session.State, j *params) (said []session.Event, sessionID string, err error) {
 	command := session.Command{By: j.asked.By, NewID: r.newID()}
-	if j.asked.Reset != "" && j.asked.RetryOf == "" {
+	if j.asked.Reset != "" && j.asked.RetryOf == "" && !j.resumed {
 		if said, err = session.Reset(state, session.ResetCommand{Command: command, Reason: j.asked.Reset}); err != nil {
 			return nil, "", err
 		}

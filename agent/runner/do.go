@@ -28,10 +28,17 @@ func (r *Runner) Do(ctx context.Context, item workqueue.Item) (err error) {
 	inTime, free := a.timed(ctx)
 	defer free()
 	started := a.result
-	a.notify(run.Update{Kind: run.Started, Result: &started})
+	if a.resumed {
+		a.notify(run.Update{Kind: run.Resumed, Result: &started})
+	} else {
+		a.notify(run.Update{Kind: run.Started, Result: &started})
+	}
 	o := r.perform(inTime, a)
 	if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLease) {
 		return cause
+	}
+	if o.waits != nil {
+		return r.park(ctx, a, o)
 	}
 	return r.finish(ctx, a, o)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/session"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections/runs"
@@ -24,6 +25,7 @@ type outcome struct {
 	retry bool                         // it is queued again
 	next  resumption                   // of what is queued again
 	alone bool                         // without consequences: the log would reject them
+	waits *tool.WaitsError             // it does not end, but waits for a decision
 
 	followed bool // it had consequences when last written
 }

@@ -89,7 +89,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t.asked.Resume {
+	if t.asked.Resume || t.resumed {
 		t.takeSteps(said)
 	}
 	said = slices.DeleteFunc(said, func(m *sessions.Message) bool { return t.isOwn(m.Data.RunID) })
@@ -192,6 +192,9 @@ func (f *failure) Error() string { return f.text }
 
 // fail is the end of a run without an answer: its context has ended, or err occurred. Its text so far is kept.
 func (t *turn) fail(ctx context.Context, err error) outcome {
+	if waits := (*tool.WaitsError)(nil); errors.As(err, &waits) {
+		return outcome{waits: waits, over: t.spent()}
+	}
 	if ctx.Err() != nil {
 		return t.interrupted(context.Cause(ctx), t.spent())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/agent/prompt"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections/sessions"
@@ -56,18 +57,40 @@ func hasSteps(tx eventstore.Tx, result run.Result, asked int64) (has bool, err e
 func (t *turn) takeSteps(said []*sessions.Message) {
 	for _, m := range said {
 		d := &m.Data
-		if m.Redacted || !slices.Contains(t.asked.Earlier, d.RunID) {
+		own := t.resumed && d.RunID == t.result.RunID
+		if m.Redacted || !own && !slices.Contains(t.asked.Earlier, d.RunID) {
 			continue
+		}
+		spent := &t.before
+		if own {
+			spent = &t.spend
 		}
 		switch {
 		case d.Author == authorTool:
 			t.steps = append(t.steps, prompt.Message(d))
-			t.before.ToolCalls++
+			spent.ToolCalls++
 		case d.Author == authorAssistant && d.StopReason == string(llm.ToolUse):
 			t.steps = append(t.steps, prompt.Message(d))
-			t.before.ModelCalls++
+			spent.ModelCalls++
+			if own {
+				t.countOwn(d)
+			}
 		}
 	}
+}
+
+// countOwn counts an answer of this run from before it was parked.
+func (t *turn) countOwn(d *coordination.SessionMessage) {
+	t.told = true
+	t.spend.Provider, t.spend.Model = d.Provider, d.Model
+	if d.Usage == nil {
+		return
+	}
+	last := *d.Usage
+	t.usage.Input += last.Input
+	t.usage.Output += last.Output
+	t.usage.Total += last.Total
+	t.spend.LastUsage = &last
 }
 
 const blockToolCall = "toolCall"
@@ -100,7 +123,8 @@ func (t *turn) resume(ctx context.Context) (step int, err error) {
 	}
 	t.setText(t.steps[last].Text)
 	t.markStored()
-	return t.before.ModelCalls + 1, t.useRest(ctx, calls, min(done, len(calls)))
+	t.ahead.Store(t.resumed)
+	return t.before.ModelCalls + t.spend.ModelCalls + 1, t.useRest(ctx, calls, min(done, len(calls)))
 }
 
 // callOf is the index of the call with an id; -1 is none.

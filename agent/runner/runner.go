@@ -7,7 +7,8 @@
 //     tools: a step is on disk before the next one starts;
 //   - that the text of a run contains nothing of another run;
 //   - that a run's updates are sent in order, numbered from 1, and its end only after that is on disk;
-//   - that a waiting run costs only its row: no goroutine and no timer until it starts.
+//   - that a waiting run costs only its row: no goroutine and no timer until it starts. That holds for one, too, that waits in a call of a
+//     tool for a decision of a person: it is parked, survives a restart, and goes on with that call.
 //
 // A model is called again, or another one, only with the idempotency key of the same step.
 package runner
@@ -141,7 +142,12 @@ type Stats struct {
 // Stats returns the current statistics.
 func (r *Runner) Stats() Stats {
 	r.mu.Lock()
-	running := len(r.runs)
+	running := 0
+	for _, a := range r.runs {
+		if !a.parked.Load() {
+			running++
+		}
+	}
 	r.mu.Unlock()
 	return Stats{Running: running, Waiters: r.waits.count(), LeftBehind: r.leftBehind.Load()}
 }

@@ -221,12 +221,15 @@ func (r *Runner) leave(runID, name string, done <-chan callResult) {
 // errors are only logged. A panic ends the run.
 func (t *turn) outcomeOf(ctx context.Context, c *llm.ToolCall, r callResult) (tool.Output, error) {
 	var e *tool.Error
+	var waits *tool.WaitsError
 	switch {
 	case r.panic != nil:
 		t.runner.logger.Error("a tool panicked", "run", t.activeRun.result.RunID, "tool", c.Name, "panic", r.panic, "stack", string(r.stack))
 		return tool.Output{}, &failure{classInternal, "something broke inside a tool; the log says what"}
 	case r.err == nil:
 		return r.out, nil
+	case errors.As(r.err, &waits):
+		return tool.Output{}, waits
 	case ctx.Err() != nil:
 		return tool.Output{}, context.Cause(ctx)
 	case errors.As(r.err, &e):

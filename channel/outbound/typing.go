@@ -47,9 +47,9 @@ func (t *Typing) Update(u run.Update) {
 		return
 	}
 	switch u.Kind {
-	case run.Started:
+	case run.Started, run.Resumed:
 		t.begin(u)
-	case run.Ended:
+	case run.Ended, run.Parked:
 		t.end(u.RunID)
 	}
 }
