@@ -24,12 +24,23 @@ import (
 const (
 	approvalsPath = "/api/approvals"
 	approveTail   = "/approve"
+	alwaysTail    = "/always"
+	forgetTail    = "/forget"
 	rejectTail    = "/reject"
 	hintApprovals = "GET " + approvalsPath + " lists what waits for approval"
 )
 
+// States of listed approvals.
+const (
+	statePending = "pending"
+	stateDecided = "decided"
+	stateLasting = "lasting" // permissions that outlast the call that was asked for
+)
+
 // Approvals decides pending approvals. Errors are *approval.Refusal, or the log's.
 type Approvals interface {
+	ApproveAlways(ctx context.Context, id, person, scope string) (approval.Decided, error)
+	Forget(ctx context.Context, id, person string) (approval.Decided, error)
 	Approve(ctx context.Context, id, person string) (approval.Decided, error)
 	Reject(ctx context.Context, id, person, reason string) (approval.Decided, error)
 }
@@ -50,8 +61,8 @@ type approvalsAnswer struct {
 func (s *Server) listApprovals(c echo.Context) error {
 	p := parametersOf(c)
 	q := pending.Query{Agent: p.agent("agent"), Limit: p.limit()}
-	q.Kind = p.word("kind", approval.OfTask, approval.OfPlan)
-	decided := p.choice("state", "pending", "decided") == "decided"
+	q.Kind = p.word("kind", approval.OfTask, approval.OfPlan, approval.OfCall)
+	state := p.choice("state", statePending, stateDecided, stateLasting)
 	minSeq := p.minSeq()
 	if p.err != nil {
 		return p.err
@@ -59,9 +70,13 @@ func (s *Server) listApprovals(c echo.Context) error {
 	if err := s.opts.knowsTasks(); err != nil {
 		return err
 	}
-	if decided {
+	if state != statePending {
 		return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
-			list, err := v.decidedApprovals(ctx, q)
+			read := v.decidedApprovals
+			if state == stateLasting {
+				read = v.lastingPermissions
+			}
+			list, err := read(ctx, q)
 			return &approvalsAnswer{Approvals: list, Count: len(list), Total: len(list), Decidable: false, AsOfSeq: v.asOf}, err
 		})
 	}
@@ -77,9 +92,11 @@ func (s *Server) listApprovals(c echo.Context) error {
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		if v.OwnTasks != nil {
 			var err error
+			q.Now = int64(v.now)
 			if w, err = pending.Approvals(ctx, v.tx, q); err != nil {
 				return nil, err
 			}
+			v.untilExpired(w.List)
 		}
 		a.Approvals, a.Count, a.Total, a.AsOfSeq = w.List, len(w.List), w.Total(), v.asOf
 		for i := range a.Approvals {
@@ -123,8 +140,11 @@ func (s *Server) showApproval(c echo.Context) error {
 	return s.answer(c, minSeq, func(ctx context.Context, v *view) (any, error) {
 		if v.OwnTasks != nil {
 			var err error
-			if a.Approval, err = pending.Approval(ctx, v.tx, id); err != nil {
+			if a.Approval, err = pending.Approval(ctx, v.tx, id, int64(v.now)); err != nil {
 				return nil, err
+			}
+			if a.Approval != nil {
+				v.untilExpired([]approval.Approval{*a.Approval})
 			}
 		}
 		if a.Approval == nil {
@@ -209,7 +229,7 @@ func textsOf(list json.RawMessage) (texts []string) {
 	return texts
 }
 
-// decidedAnswer answers POST /api/approvals/:id/approve and /reject.
+// decidedAnswer answers POST /api/approvals/:id/approve, /reject, /always and /forget.
 type decidedAnswer struct {
 	OK bool `json:"ok"`
 	approval.Decided
@@ -229,6 +249,18 @@ func (s *Server) reject(c echo.Context) error {
 				Hint: "say in reason what should be different: the requester is told"}
 		}
 		return s.opts.Approvals.Reject(ctx, id, person, reason)
+	})
+}
+
+func (s *Server) approveAlways(c echo.Context) error {
+	return s.decide(c, alwaysTail, []string{"by", "scope"}, func(ctx context.Context, id, person string, said map[string]string) (approval.Decided, error) {
+		return s.opts.Approvals.ApproveAlways(ctx, id, person, said["scope"])
+	})
+}
+
+func (s *Server) forgetPermission(c echo.Context) error {
+	return s.decide(c, forgetTail, []string{"by"}, func(ctx context.Context, id, person string, _ map[string]string) (approval.Decided, error) {
+		return s.opts.Approvals.Forget(ctx, id, person)
 	})
 }
 

@@ -28,7 +28,7 @@ const (
 func (v *view) decidedApprovals(ctx context.Context, q pending.Query) ([]approval.Approval, error) {
 	list := []approval.Approval{}
 	selected, err := index.Select(ctx, v.tx, index.Filter{Internal: true, Types: []string{coordination.TypeTaskApproved, coordination.TypeTaskCancelled,
-		coordination.TypePlanApproved, coordination.TypePlanRejected}})
+		coordination.TypePlanApproved, coordination.TypePlanRejected, coordination.TypeToolApprovalDecided}})
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,8 @@ func (v *view) decidedBy(ctx context.Context, e *eventstore.Event) (*approval.Ap
 	switch e.Type {
 	case coordination.TypePlanApproved, coordination.TypePlanRejected:
 		return v.decidedPlan(ctx, e)
+	case coordination.TypeToolApprovalDecided:
+		return v.decidedCall(ctx, e)
 	}
 	var d coordination.TaskState
 	if json.Unmarshal(e.Data, &d) != nil || d.TaskID == "" {
@@ -102,4 +104,29 @@ func (v *view) decidedPlan(ctx context.Context, e *eventstore.Event) (*approval.
 		a.Since(p.Show().SubmittedAt)
 	}
 	return a, err
+}
+
+func (v *view) decidedCall(ctx context.Context, e *eventstore.Event) (*approval.Approval, error) {
+	var d coordination.CallApprovalDecided
+	if json.Unmarshal(e.Data, &d) != nil || d.ApprovalID == "" {
+		return nil, nil
+	}
+	return pending.Decided(projections.Reading(ctx, v.tx), d.ApprovalID)
+}
+
+// lastingPermissions lists permissions for calls that outlast the call that was asked for, oldest first.
+func (v *view) lastingPermissions(ctx context.Context, q pending.Query) ([]approval.Approval, error) {
+	if !q.Wants(approval.OfCall) || v.OwnTasks == nil {
+		return []approval.Approval{}, nil
+	}
+	return pending.Lasting(projections.Reading(ctx, v.tx), q)
+}
+
+// untilExpired has an answer with these approvals kept only until the first of them expires.
+func (v *view) untilExpired(list []approval.Approval) {
+	for i := range list {
+		if call := list[i].Call; call != nil {
+			v.until = min(v.until, float64(call.ExpiresAtMs))
+		}
+	}
 }

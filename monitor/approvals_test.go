@@ -284,6 +284,16 @@ func (d *decider) Reject(ctx context.Context, id, person, reason string) (approv
 	return d.says, d.err
 }
 
+func (d *decider) ApproveAlways(ctx context.Context, id, person, scope string) (approval.Decided, error) {
+	d.asked, d.ctx = append(d.asked, "always "+id+" by "+person+": "+scope), ctx.Err()
+	return d.says, d.err
+}
+
+func (d *decider) Forget(ctx context.Context, id, person string) (approval.Decided, error) {
+	d.asked, d.ctx = append(d.asked, "forget "+id+" by "+person), ctx.Err()
+	return d.says, d.err
+}
+
 // A decision is passed on as it was sent; a refusal has a status, a code and the field, in this API's terms.
 func TestApprovalsAreDecided(t *testing.T) {
 	t.Parallel()
@@ -322,6 +332,10 @@ func TestApprovalsAreDecided(t *testing.T) {
 		"unknown":                 {"x/approve", "", refusing("unknown_plan", "plan_id", true), "approve x by api", 404, `{"error":"it is so","code":"not_found","field":"id","hint":"GET /api/approvals lists what waits for approval"}`},
 		"decided already":         {"x/approve", "", refusing("wrong_state", "plan_id", false), "approve x by api", 409, `{"error":"it is so","code":"wrong_state","field":"id","hint":"use plan_status"}`},
 		"not allowed":             {"x/approve", "", refusing("not_allowed", "", false), "approve x by api", 409, `"code":"not_allowed"`},
+		"always":                  {"call_1/always", `{"by":"민수","scope":"tool"}`, nil, "always call_1 by 민수: tool", 200, `"ok":true`},
+		"always, such calls":      {"call_1/always", "", nil, "always call_1 by api: ", 200, `"ok":true`},
+		"a scope to approve":      {"call_1/approve", `{"scope":"tool"}`, nil, "", 400, `"field":"scope"`},
+		"forget":                  {"call_1/forget", `{"by":"민수"}`, nil, "forget call_1 by 민수", 200, `"ok":true`},
 		"another version":         {"x/approve", "", refusing("conflict", "version", false), "approve x by api", 409, `"code":"conflict","field":"version"`},
 		"a bad reason":            {"x/reject", `{"reason":"r"}`, refusing("invalid_plan", "reason", false), "reject x by api: r", 400, `"code":"invalid_parameter","field":"reason"`},
 		"the log is full":         {"x/approve", "", &eventstore.DiskFullError{Path: "secret", Err: errors.New("secret")}, "approve x by api", 507, `"disk_full"`},

@@ -151,6 +151,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/approvals", 200},
 		{"/api/approvals?agent=Eden&kind=plan&limit=1", 200},
 		{"/api/approvals?state=decided&limit=1", 200},
+		{"/api/approvals?state=lasting&kind=call", 200},
 		{"/api/approvals?state=lost", 400},
 		{"/api/owed", 200},
 		{"/api/owed?from=Eden&to=seum&kind=flow,handoff&kind=request&limit=1", 200},
@@ -310,6 +311,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	for _, what := range []string{"run", "pause", "resume"} {
 		asked[contract.check(t, http.MethodPost, "/api/schedules/x/"+what, 409)] = true
 	}
+	asked[contract.check(t, http.MethodPost, "/api/approvals/x/always", 409)] = true
+	asked[contract.check(t, http.MethodPost, "/api/approvals/x/forget", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/pairings/approve", 400)] = true
 	asked[contract.check(t, http.MethodPost, "/api/pairings/revoke", 400)] = true
 	for path := range contract.document.Paths.Map() {

@@ -2,9 +2,11 @@ package monitor
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/task"
@@ -15,7 +17,7 @@ import (
 // ApprovalNews is a request for approval, or its end.
 type ApprovalNews struct {
 	ID    string `json:"id"`
-	Kind  string `json:"kind"`  // task, plan
+	Kind  string `json:"kind"`  // task, plan, call
 	State string `json:"state"` // pending, approved, rejected
 	Seq   int64  `json:"seq"`   // of the event
 }
@@ -43,6 +45,9 @@ func (v *view) changeNews(e *eventstore.Event) (news []push.Message) {
 		if told, is := m.Data.(PlanNews); is && v.OwnTasks != nil {
 			news = append(news, approvalNews(e, "", ApprovalNews{told.PlanID, approval.OfPlan, told.Status, e.Seq}))
 		}
+	}
+	if told, is := callApproval(e); is && v.OwnTasks != nil {
+		return append(news, approvalNews(e, "", told))
 	}
 	var data struct {
 		RunID    string `json:"runId"`
@@ -105,7 +110,7 @@ func workState(typ string) string {
 // runState is the state of a run after an event of a type; "" for other types.
 func runState(typ string) run.State {
 	switch typ {
-	case coordination.TypeRunQueued:
+	case coordination.TypeRunQueued, coordination.TypeRunParked, coordination.TypeRunWoken:
 		return run.Queued
 	case coordination.TypeRunStarted:
 		return run.Running
@@ -119,4 +124,20 @@ func runState(typ string) run.State {
 		return run.TimedOut
 	}
 	return ""
+}
+
+// callApproval is what an event changes of the approval of a call; is is false if it changes none.
+func callApproval(e *eventstore.Event) (told ApprovalNews, is bool) {
+	var d struct{ ApprovalID, Decision string }
+	if !strings.HasPrefix(e.Type, "tool.approval_") || e.Redacted() || json.Unmarshal(e.Data, &d) != nil || d.ApprovalID == "" {
+		return ApprovalNews{}, false
+	}
+	told = ApprovalNews{d.ApprovalID, approval.OfCall, approval.Rejected, e.Seq}
+	switch {
+	case e.Type == coordination.TypeToolApprovalRequested:
+		told.State = "pending"
+	case d.Decision == permission.Approved, e.Type == coordination.TypeToolApprovalRevoked: // the call of one that is taken back was approved
+		told.State = approval.Approved
+	}
+	return told, true
 }

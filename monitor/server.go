@@ -233,6 +233,8 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, pairingsRevoking, "POST /api/pairings/revoke", s.revokePairing},
 		{http.MethodPost, approvalsPath + "/*" + approveTail, "POST /api/approvals/:id/approve", s.approve},
 		{http.MethodPost, approvalsPath + "/*" + rejectTail, "POST /api/approvals/:id/reject", s.reject},
+		{http.MethodPost, approvalsPath + "/*" + alwaysTail, "POST /api/approvals/:id/always", s.approveAlways},
+		{http.MethodPost, approvalsPath + "/*" + forgetTail, "POST /api/approvals/:id/forget", s.forgetPermission},
 		{"", owedPath, "GET /api/owed", s.listOwed},
 		{"", "/api/team-state", "GET /api/team-state", s.showTeamState},
 		{"", taskListPath, "GET /api/tasks", s.listAllTasks},

@@ -41,6 +41,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/filetools"
 	"github.com/pronto-lab/openclawd/tools/messagetools"
 	"github.com/pronto-lab/openclawd/tools/milestone"
+	"github.com/pronto-lab/openclawd/tools/permit"
 	"github.com/pronto-lab/openclawd/tools/plantools"
 	"github.com/pronto-lab/openclawd/tools/sessiontools"
 	"github.com/pronto-lab/openclawd/tools/spawn"
@@ -68,6 +69,7 @@ type agents struct {
 	continuer   *continuer.Service
 	schedules   *scheduler.Service
 	approvals   *approvals.Service
+	calls       *permit.Service
 	requests    *collabtools.Service
 	discord     *discordSide
 	telegram    *channelSide
@@ -119,7 +121,8 @@ func (p *Program) openAgents(ctx context.Context) error {
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
-	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Operator: taskService, Config: inForce}
+	a.calls = permit.New(permit.Options{Log: p.log.Decided(), Now: p.opts.Now})
+	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Calls: a.calls, Operator: taskService, Config: inForce}
 	p.openChannels(a, runs)
 	hub := p.newTaskHub()
 	subagents := spawn.Options{Log: p.log, Spawner: a.messenger, Stopper: a.stopper, Now: p.opts.Now, NewID: uuid.NewString}
@@ -127,7 +130,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err = p.openEffects(ctx, a); err != nil {
 		return err
 	}
-	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard), Tools: slices.Concat(
+	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard, a.calls.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
 		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}),

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,7 +123,11 @@ func (a *agents) then(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.Stream
 	if err != nil {
 		return nil, err
 	}
-	return append(flows, jobs...), nil
+	calls, err := a.calls.Then(tx, e)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(flows, jobs, calls), nil
 }
 
 // allAnnouncements posts announcements in the channel that each names.

@@ -60,7 +60,7 @@ func readContinuation(ctx context.Context, tx *sql.Tx, now time.Time) (*continua
 		}
 		g.happened[typ] = found.Matched
 	}
-	waiting, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1})
+	waiting, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1, Now: now.UnixMilli()})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (c *metricsCollector) addContinuation() {
 		})
 	each(prometheus.GaugeValue, "tasks_blocked_told", "Blocked tasks that were escalated to a person.", nil,
 		func(f *facts, tell func(float64, ...string)) { tell(float64(f.going.told)) })
-	kinds := []string{approval.OfTask, approval.OfPlan}
+	kinds := []string{approval.OfTask, approval.OfPlan, approval.OfCall}
 	each(prometheus.GaugeValue, "approvals_waiting", "Pending approvals, by kind.", []string{"kind"},
 		func(f *facts, tell func(float64, ...string)) {
 			for _, kind := range kinds {

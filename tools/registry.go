@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/services/access"
 )
 
 // Options of New. Config, Logger and Tools are required.
@@ -23,8 +24,8 @@ type Options struct {
 	Config func() *config.Config // in force; never nil
 	Logger *slog.Logger
 	Tools  []Tool
-	// Guard returns why a call that is otherwise valid is not made; nil allows every call. Errors are *tool.Error, which callers see, or
-	// anything else, which is only logged. It respects ctx.
+	// Guard returns why a call that is otherwise valid is not made; nil allows every call. Errors are *tool.Error and *tool.WaitsError, which
+	// callers see, or anything else, which is only logged. It respects ctx.
 	Guard func(ctx context.Context, call *Call, spec *tool.Spec) error
 	// Sources offer tools that come and go, in order of precedence behind Tools.
 	Sources []Source
@@ -124,7 +125,9 @@ func (r *Registry) Offer(c tool.Caller) []tool.Spec {
 	var offered []tool.Spec
 	for _, e := range r.all() {
 		if call.admit(&e.Tool) {
-			offered = append(offered, e.spec())
+			s := e.spec()
+			s.Asks = access.MayAsk(call.Config, call.AgentID, &s)
+			offered = append(offered, s)
 		}
 	}
 	return offered

@@ -106,6 +106,9 @@ func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome)
 		return tool.Output{}, r.broken(ctx, e, call, o)
 	}
 	if o.err != nil {
+		if waits := (*tool.WaitsError)(nil); errors.As(o.err, &waits) {
+			return tool.Output{}, waits
+		}
 		if known := (*tool.Error)(nil); errors.As(o.err, &known) {
 			own := *known
 			own.Tool = e.Name

@@ -90,6 +90,7 @@ func (p *process) decidedElsewhere(ctx context.Context, l *approvalListFlags) bo
 // pendingApprovals reads the pending approvals, longest waiting first.
 func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q pending.Query) (list []approval.Approval, err error) {
 	err = p.readSessions(ctx, stateDir, db, func(tx *sql.Tx) error {
+		q.Now = p.now().UnixMilli()
 		waiting, err := pending.Approvals(ctx, tx, q)
 		if err == nil {
 			list = waiting.List

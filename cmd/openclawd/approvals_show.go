@@ -42,7 +42,7 @@ func (p *process) showApproval(ctx context.Context, l readFlags, id string) erro
 	}
 	var a *approval.Approval
 	err := p.readSessions(ctx, l.stateDir, l.db, func(tx *sql.Tx) (err error) {
-		a, err = pending.Approval(ctx, tx, id)
+		a, err = pending.Approval(ctx, tx, id, p.now().UnixMilli())
 		return err
 	})
 	switch {

@@ -30,6 +30,7 @@ type statusWaits struct {
 type approvalsState struct {
 	Tasks    int   `json:"tasks"`
 	Plans    int   `json:"plans"`
+	Calls    int   `json:"calls,omitempty"`    // of tools
 	OldestMs int64 `json:"oldestMs,omitempty"` // wait of the longest-waiting one; absent: unknown
 }
 
@@ -55,11 +56,11 @@ func (p *process) readWaits(ctx context.Context, path string, team *config.Confi
 }
 
 func (w *statusWaits) read(ctx context.Context, tx *sql.Tx, team *config.Config, now time.Time) error {
-	waiting, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1})
+	waiting, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1, Now: now.UnixMilli()})
 	if err != nil {
 		return err
 	}
-	w.Approvals = &approvalsState{Tasks: waiting.Kinds[approval.OfTask].N, Plans: waiting.Kinds[approval.OfPlan].N}
+	w.Approvals = &approvalsState{Tasks: waiting.Kinds[approval.OfTask].N, Plans: waiting.Kinds[approval.OfPlan].N, Calls: waiting.Kinds[approval.OfCall].N}
 	for _, of := range waiting.Kinds {
 		if at := of.SinceMs; at > 0 {
 			w.Approvals.OldestMs = max(w.Approvals.OldestMs, now.UnixMilli()-at)
@@ -86,7 +87,7 @@ func (w *statusWaits) approvalsLine() string {
 	switch {
 	case a == nil:
 		return "unknown: " + w.Unread
-	case a.Tasks+a.Plans == 0:
+	case a.Tasks+a.Plans+a.Calls == 0:
 		return "nothing waits"
 	}
 	var parts []string
@@ -95,6 +96,9 @@ func (w *statusWaits) approvalsLine() string {
 	}
 	if a.Plans > 0 {
 		parts = append(parts, output.Count(int64(a.Plans), "plan"))
+	}
+	if a.Calls > 0 {
+		parts = append(parts, output.Count(int64(a.Calls), "call"))
 	}
 	line := strings.Join(parts, " and ") + " to decide"
 	if a.OldestMs > 0 {

@@ -1,5 +1,5 @@
 // Package approvals decides on behalf of people and for every client: it approves and rejects tasks requested with
-// requires_approval and plans, and changes tasks. Agents decide with the tools of tools/tasktools and tools/plantools.
+// requires_approval, plans, and single calls of tools, and changes tasks. Agents decide with the tools of tools/tasktools and tools/plantools.
 package approvals
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
@@ -31,10 +32,18 @@ type Plans interface {
 	Reject(ctx context.Context, planID, person, reason string) (*plan.Plan, error)
 }
 
+// Calls decides about calls of tools. Errors are *permission.Refusal, or the log's.
+type Calls interface {
+	Approve(ctx context.Context, id, person, scope string) (*permission.Approval, error)
+	Reject(ctx context.Context, id, person, reason string) (*permission.Approval, error)
+	Revoke(ctx context.Context, id, person string) (*permission.Approval, error)
+}
+
 // Service decides for people. It is safe for concurrent use. The name of a configured agent is not accepted as a person's name.
 type Service struct {
 	Tasks    Tasks
 	Plans    Plans
+	Calls    Calls
 	Operator Operator
 	Config   func() *config.Config // in force
 }
@@ -46,11 +55,12 @@ const (
 	CodeState   = task.CodeState     // it does not wait, or no longer; used for plans, too
 )
 
-// Approve approves the task or plan with an id. A person without a name is DefaultPerson. Errors are *approval.Refusal, or the log's.
+// Approve approves the task, plan or call with an id. A person without a name is DefaultPerson. Errors are *approval.Refusal, or the log's.
 func (s *Service) Approve(ctx context.Context, id, person string) (approval.Decided, error) {
 	return s.decide(id, person, verdict{
 		task: func(id, person string) (*task.Task, error) { return s.Tasks.Approve(ctx, id, person) },
 		plan: func(id, person string) (*plan.Plan, error) { return s.Plans.Approve(ctx, id, person) },
+		call: func(id, person string) (*permission.Approval, error) { return s.Calls.Approve(ctx, id, person, "") },
 	})
 }
 
@@ -62,15 +72,18 @@ func (s *Service) Reject(ctx context.Context, id, person, reason string) (approv
 	return s.decide(id, person, verdict{
 		task: func(id, person string) (*task.Task, error) { return s.Tasks.Reject(ctx, id, person, reason) },
 		plan: func(id, person string) (*plan.Plan, error) { return s.Plans.Reject(ctx, id, person, reason) },
+		call: func(id, person string) (*permission.Approval, error) { return s.Calls.Reject(ctx, id, person, reason) },
 	})
 }
 
 type verdict struct {
 	task func(id, person string) (*task.Task, error)
 	plan func(id, person string) (*plan.Plan, error)
+	call func(id, person string) (*permission.Approval, error)
 }
 
-// decide decides about the task or plan with an id. The prefix of the id suggests which; imported ids may differ.
+// decide decides about the task, plan or call with an id. The prefix of the id says that it is a call; else it suggests which, since
+// imported ids may differ.
 func (s *Service) decide(id, person string, v verdict) (approval.Decided, error) {
 	id = coordination.TrimJS(id)
 	if id == "" {
@@ -79,6 +92,9 @@ func (s *Service) decide(id, person string, v verdict) (approval.Decided, error)
 	person, err := s.nameOf(person)
 	if err != nil {
 		return approval.Decided{}, err
+	}
+	if strings.HasPrefix(id, permission.Prefix) {
+		return onCall(id, person, v.call)
 	}
 	kinds := []func() (approval.Decided, error){
 		func() (approval.Decided, error) { return onTask(id, person, v) },

@@ -100,7 +100,7 @@ func (s *Service) Give(ctx context.Context, n int) (next int, err error) {
 			return err
 		}
 		rests = true
-		approvals, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1})
+		approvals, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1, Now: s.o.Now().UnixMilli()})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,115 @@
+package permit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pronto-lab/openclawd/agent/runner"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/permission"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/projections/runs"
+)
+
+// Approve permits a call, and with a scope such calls of the agent from now on. The run that waits goes on. Errors are *permission.Refusal,
+// or the log's; so are those of the functions below.
+func (s *Service) Approve(ctx context.Context, id, person, scope string) (*permission.Approval, error) {
+	return s.decide(ctx, id, permission.Decision{Status: permission.Approved, Scope: scope, By: person})
+}
+
+// Reject refuses a call. The agent is told the reason, which may be "".
+func (s *Service) Reject(ctx context.Context, id, person, reason string) (*permission.Approval, error) {
+	return s.decide(ctx, id, permission.Decision{Status: permission.Rejected, By: person, Reason: reason})
+}
+
+func (s *Service) decide(ctx context.Context, id string, d permission.Decision) (*permission.Approval, error) {
+	return s.change(ctx, id, func(tx eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error) {
+		e, err := a.Decide(d, now)
+		if err != nil {
+			return nil, err
+		}
+		appends, err := appendTo(a, e, eventstore.ActorHuman, now)
+		if err != nil {
+			return nil, err
+		}
+		a.Status, a.Scope, a.DecidedBy, a.Reason, a.DecidedAt = d.Status, d.Scope, d.By, d.Reason, now
+		woken, err := wake(tx, a, now)
+		return append(appends, woken...), err
+	})
+}
+
+// Revoke takes a lasting permission back.
+func (s *Service) Revoke(ctx context.Context, id, person string) (*permission.Approval, error) {
+	return s.change(ctx, id, func(_ eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error) {
+		e, err := a.Revoke(person, now)
+		if err != nil {
+			return nil, err
+		}
+		a.RevokedAt = now
+		return appendTo(a, e, eventstore.ActorHuman, now)
+	})
+}
+
+// change changes an approval in a transaction, and returns it as it is then.
+func (s *Service) change(ctx context.Context, id string, how func(tx eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error)) (*permission.Approval, error) {
+	var changed *permission.Approval
+	var refusal *permission.Refusal
+	_, err := s.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		changed, refusal = nil, nil
+		a, found, err := permissions.Load(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			refusal = &permission.Refusal{Reason: permission.CodeUnknown, Field: "id", Text: "there is no such call", HintText: "openclawd approvals lists what waits"}
+			return nil, nil
+		}
+		appends, err := how(tx, a, s.o.Now().UnixMilli())
+		if errors.As(err, &refusal) {
+			return nil, nil
+		}
+		changed = a
+		return appends, err
+	})
+	if err == nil && refusal != nil {
+		return nil, refusal
+	}
+	return changed, err
+}
+
+// wake has the run go on that waits for an approval, if it is parked. One that is about to park sees that it was decided.
+func wake(tx eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error) {
+	if a.FirstRunID == "" {
+		return nil, nil
+	}
+	r, found, err := runs.LoadLast(tx, a.FirstRunID)
+	if err != nil || !found || !r.Parked() {
+		return nil, err
+	}
+	e := run.Wake(r, a.ID, now)
+	return eventstore.One(coordination.RunStream(r.RunID), eventstore.NewEvent{Type: e.Type, AgentID: r.AgentID, Actor: eventstore.ActorSystem}, e.Data, now)
+}
+
+// Then ends what a run has asked for and no one has decided, when the run ends for good.
+func (s *Service) Then(tx eventstore.Tx, e *runner.EndedRun) (appends []eventstore.StreamAppend, err error) {
+	open, err := permissions.OfRun(tx, run.RootOf(e.Result.RunID, e.Result.RetryOf))
+	if err != nil {
+		return nil, err
+	}
+	now := e.Now.UnixMilli()
+	for i := range open {
+		a := &open[i]
+		status := permission.Cancelled
+		if a.StatusAt(now) == permission.Expired {
+			status = permission.Expired
+		}
+		closed, err := appendTo(a, a.Close(status, now), eventstore.ActorSystem, now)
+		if err != nil {
+			return nil, err
+		}
+		appends = append(appends, closed...)
+	}
+	return appends, nil
+}

@@ -1,0 +1,166 @@
+// Package permit has single calls of tools wait for people, as tools.approvals says, and decides about them for people.
+//
+// It guarantees
+//   - that a call that needs a decision is made only after an approval is in the log, or a lasting permission for it;
+//   - that a request is in the log before its run waits, and that what is decided wakes the run in the same transaction;
+//   - that an approval is for one occurrence of a call in a run and its repetitions: agent, tool, arguments and how often the run has made
+//     the same call before. No id that a model chooses counts.
+package permit
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/permission"
+	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/services/access"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/once"
+)
+
+// Options of New. All are required.
+type Options struct {
+	Log eventstore.Decider // with the projections permission and run in it
+	Now func() time.Time
+}
+
+// Service has calls wait for people. It is safe for concurrent use.
+type Service struct{ o Options }
+
+// New returns a Service.
+func New(o Options) *Service { return &Service{o} }
+
+// Guard implements tools.Options.Guard.
+func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
+	switch access.JudgeCall(call.Config, call.AgentID, spec, call.Args) {
+	case config.CallAllow:
+		return nil
+	case config.CallDeny:
+		return &tool.Error{Code: tool.CodeDenied, Text: "a rule of the configuration forbids this call of " + spec.Name,
+			Hint: "do without it, or ask the people you work for to change tools.approvals"}
+	}
+	var refused error
+	_, err := s.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
+		refused, appends, err = s.ask(tx, call, spec)
+		return appends, err
+	})
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// ask decides about a call that needs a permission: refused is nil if it has one. A call that was not requested before is requested.
+func (s *Service) ask(tx eventstore.Tx, call *tools.Call, spec *tool.Spec) (refused error, appends []eventstore.StreamAppend, err error) {
+	now := s.o.Now().UnixMilli()
+	permitted, err := permissions.Permitted(tx, call.AgentID, spec.Name, permission.CallHash(call.AgentID, spec.Name, call.Args))
+	if err != nil || permitted {
+		return nil, nil, err
+	}
+	if refusal := mayNotWait(call, spec); refusal != nil {
+		return refusal, nil, nil
+	}
+	key, err := once.KeyOf(tx, call, spec.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	id := permission.Prefix + hex.EncodeToString(key[:10])
+	a, found, err := permissions.Load(tx, id)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !found:
+		return s.request(tx, call, spec, id, now)
+	}
+	switch a.StatusAt(now) {
+	case permission.Approved:
+		return nil, nil, nil
+	case permission.Pending:
+		return &tool.WaitsError{ApprovalID: a.ID, Until: a.ExpireAt}, nil, nil
+	case permission.Expired:
+		if a.Status == permission.Pending {
+			appends, err = appendTo(a, a.Close(permission.Expired, now), eventstore.ActorSystem, now)
+		}
+	}
+	return refusalOf(a, spec.Name, now), appends, err
+}
+
+// mayNotWait says why a call cannot wait; nil if it can.
+func mayNotWait(call *tools.Call, spec *tool.Spec) error {
+	switch {
+	case call.Entry != tool.ByRun || call.RunID == "" || call.CallID == "":
+		return &tool.Error{Code: tool.CodeNoDecision, Text: "this call of " + spec.Name + " needs a decision of a person, for which only a run of an agent can wait",
+			Hint: "have the agent make it, or permit it with a rule of tools.approvals"}
+	case coordination.Mask(string(call.Args)) != string(call.Args):
+		return &tool.Error{Code: tool.CodeNoDecision, Text: "this call of " + spec.Name + " needs a decision of a person, and its arguments contain a secret, which is not kept while it waits",
+			Hint: "make the call without the secret, for example with the name of an environment variable"}
+	}
+	return nil
+}
+
+func (s *Service) request(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, id string, now int64) (error, []eventstore.StreamAppend, error) {
+	waiting, err := permissions.Waiting(tx, call.AgentID, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if waiting >= permission.MaxPending {
+		return &tool.Error{Code: tool.CodeNoDecision, Text: fmt.Sprintf("%d calls of yours wait for people already", waiting), Hint: "wait until some are decided"}, nil, nil
+	}
+	result, _, err := runs.Load(tx, call.RunID)
+	if err != nil {
+		return nil, nil, err
+	}
+	ask := permission.Ask{Context: coordination.Context{TaskID: call.TaskID, WorkSessionID: call.WorkSessionID, ConversationID: call.ConversationID},
+		ID: id, Agent: call.AgentID, Tool: spec.Name, SessionKey: call.SessionKey, RunID: call.RunID, FirstRunID: run.RootOf(call.RunID, result.RetryOf), Args: call.Args,
+		Now: now, Expire: now + call.Config.Tools.Approvals.Timeout.Milliseconds()}
+	a := &permission.Approval{ID: id}
+	appends, err := appendTo(a, permission.Request(&ask), eventstore.ActorAgent, now)
+	if err == nil {
+		appends[0].Events[0].CausationID, appends[0].Events[0].CorrelationID = call.AskedID, call.ConversationID
+	}
+	return &tool.WaitsError{ApprovalID: id, Until: ask.Expire}, appends, err
+}
+
+// refusalOf tells the agent what was decided.
+func refusalOf(a *permission.Approval, name string, now int64) error {
+	e := &tool.Error{Code: tool.CodeDenied, Hint: "do not make it again unless you are told to; go on without it, or say what you need"}
+	switch a.StatusAt(now) {
+	case permission.Rejected:
+		e.Text = "this call of " + name + " was not made: " + by(a) + " has refused it"
+		if a.Reason != "" {
+			e.Text += ": " + a.Reason
+		}
+	case permission.Expired:
+		e.Text = "this call of " + name + " was not made: no one has approved it in time"
+	default:
+		e.Text = "this call of " + name + " was not made: it is not wanted any more"
+	}
+	return e
+}
+
+func by(a *permission.Approval) string {
+	if a.DecidedBy == "" {
+		return "a person"
+	}
+	return a.DecidedBy
+}
+
+// appendTo appends an event to the stream of an approval.
+func appendTo(a *permission.Approval, e permission.Event, actor eventstore.Actor, now int64) ([]eventstore.StreamAppend, error) {
+	appends, err := eventstore.One(coordination.CallApprovalStream(a.ID), eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: actor}, e.Data, now)
+	if err == nil {
+		appends[0].Expect = eventstore.Exactly(a.Version)
+		if a.Version == 0 {
+			appends[0].Expect = eventstore.NoStream()
+		}
+	}
+	return appends, err
+}
