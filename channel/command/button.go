@@ -9,11 +9,13 @@ import (
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 )
 
 // Prefixes of the ids of buttons and forms; the id of the approval follows.
 const (
 	approvePrefix = "approve:"
+	alwaysPrefix  = "always:"
 	rejectPrefix  = "reject:"
 )
 
@@ -22,24 +24,26 @@ const maxReason = 1000
 
 const reasonField = "reason"
 
-// Buttons returns the two buttons below an approval request; none without an id. See channel.Poster.Components.
+// Buttons returns the buttons below an approval request: two, and for a call of a tool a third one; none without an id. See channel.Poster.Components.
 func Buttons(in coordination.Language, approvalID string) []channel.Button {
 	if approvalID == "" {
 		return nil
 	}
-	return []channel.Button{
-		{ID: approvePrefix + approvalID, Label: in.Say("승인", "Approve"), Style: channel.ButtonGood},
-		{ID: rejectPrefix + approvalID, Label: in.Say("거절", "Reject"), Style: channel.ButtonDanger},
+	buttons := []channel.Button{{ID: approvePrefix + approvalID, Label: in.Say("승인", "Approve"), Style: channel.ButtonGood}}
+	if strings.HasPrefix(approvalID, permission.Prefix) {
+		buttons = append(buttons, channel.Button{ID: alwaysPrefix + approvalID, Label: in.Say("항상 승인", "Always approve")})
 	}
+	return append(buttons, channel.Button{ID: rejectPrefix + approvalID, Label: in.Say("거절", "Reject"), Style: channel.ButtonDanger})
 }
 
 // button approves, or opens the form for a rejection.
 func (d *Handler) button(ctx context.Context, c *config.Config, i channel.Interaction) {
 	approve, isApprove := strings.CutPrefix(i.Name, approvePrefix)
+	always, isAlways := strings.CutPrefix(i.Name, alwaysPrefix)
 	reject, isReject := strings.CutPrefix(i.Name, rejectPrefix)
 	why := d.mayDecide(c, &i)
 	switch {
-	case !isApprove && !isReject:
+	case !isApprove && !isAlways && !isReject:
 		d.refuse(ctx, i, c.Language().Say("알 수 없는 버튼입니다.", "I do not know this button."))
 	case why != "":
 		d.refuse(ctx, i, why)
@@ -47,6 +51,11 @@ func (d *Handler) button(ctx context.Context, c *config.Config, i channel.Intera
 		form := channel.Form{ID: rejectPrefix + reject, Title: c.Language().Say("거절", "Reject"), Field: reasonField,
 			Label: c.Language().Say("이유를 적어 주세요. 에이전트에게 전달됩니다.", "Why? The agent is told."), Max: maxReason}
 		d.log(i, d.o.Bots.Answer(ctx, i, channel.InteractionAnswer{Form: &form}))
+	case isAlways:
+		d.perform(ctx, i, func(ctx context.Context) outcome {
+			text, err := d.o.Approvals.ApproveAlways(ctx, always, d.personOf(&i))
+			return d.decided(i, text, err)
+		})
 	default:
 		d.perform(ctx, i, func(ctx context.Context) outcome {
 			text, err := d.o.Approvals.Approve(ctx, approve, d.personOf(&i))

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/command"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
@@ -26,6 +28,20 @@ func TestApprovalsAreToldBelowTheirButtons(t *testing.T) {
 	}
 	if _, err := h.bora.Click(now, "approve:task-1"); err == nil {
 		t.Error("the button can be pressed again, want it gone")
+	}
+}
+
+// Requests for approval of a call have a third button, for such calls from now on; others do not.
+func TestCallsAreApprovedForGood(t *testing.T) {
+	t.Parallel()
+	if n := len(command.Buttons(coordination.English, "task-1")); n != 2 {
+		t.Errorf("a task has %d buttons", n)
+	}
+	h := newFixture(t, setup{})
+	asked := h.ask("call_1")
+	h.click(h.bora, asked, "always:call_1")
+	if now, want := h.message(asked.ID), "approved for good by bora (discord "+h.bora.ID+")"; !strings.HasSuffix(now.Content, want) || len(now.Components) != 0 {
+		t.Errorf("the message is %q with buttons %s, want %q at its end and none", now.Content, now.Components, want)
 	}
 }
 

@@ -25,6 +25,7 @@ type Sessions interface {
 // who decided before and how, or what is wrong. It is "" for an internal error.
 type Approvals interface {
 	Approve(ctx context.Context, id, person string) (text string, err error)
+	ApproveAlways(ctx context.Context, id, person string) (text string, err error) // of calls of tools
 	Reject(ctx context.Context, id, person, reason string) (text string, err error)
 }
 

@@ -7,12 +7,14 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/task"
 )
 
 // Decider decides approvals. An error that people can do something about is an *approval.Refusal.
 type Decider interface {
 	Approve(ctx context.Context, id, person string) (approval.Decided, error)
+	ApproveAlways(ctx context.Context, id, person, scope string) (approval.Decided, error)
 	Reject(ctx context.Context, id, person, reason string) (approval.Decided, error)
 }
 
@@ -32,6 +34,17 @@ func (s Decisions) Approve(ctx context.Context, id, person string) (string, erro
 	return fmt.Sprintf(in.Say("%[3]s의 %[1]s %[2]s: %[4]s 님이 승인했습니다.", "The %s %s of %s is approved by %s."), kindOf(in, d.Kind), d.ID, d.AgentID, d.DecidedBy), nil
 }
 
+// ApproveAlways implements Approvals: calls with the same arguments do not wait any more.
+func (s Decisions) ApproveAlways(ctx context.Context, id, person string) (string, error) {
+	d, err := s.Decider.ApproveAlways(ctx, id, person, permission.ThisCall)
+	in := s.Language()
+	if err != nil {
+		return refusalText(in, err), err
+	}
+	return fmt.Sprintf(in.Say("%[2]s의 도구 호출 %[1]s: %[3]s 님이 앞으로도 승인했습니다. 거두려면 `openclawd approvals forget %[1]s`",
+		"The call %[1]s of %[2]s is approved by %[3]s, also from now on. To take that back: `openclawd approvals forget %[1]s`"), d.ID, d.AgentID, d.DecidedBy), nil
+}
+
 // Reject implements Approvals.
 func (s Decisions) Reject(ctx context.Context, id, person, reason string) (string, error) {
 	d, err := s.Decider.Reject(ctx, id, person, reason)
@@ -45,8 +58,11 @@ func (s Decisions) Reject(ctx context.Context, id, person, reason string) (strin
 
 // kindOf is the display name of a kind of approval.
 func kindOf(in coordination.Language, kind string) string {
-	if kind == approval.OfPlan {
+	switch kind {
+	case approval.OfPlan:
 		return in.Say("계획", kind)
+	case approval.OfCall:
+		return in.Say("도구 호출", kind)
 	}
 	return in.Say("작업", kind)
 }

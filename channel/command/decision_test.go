@@ -18,6 +18,10 @@ func (d fakeDecider) Approve(_ context.Context, id, person string) (approval.Dec
 	return approval.Decided{ID: id, Kind: approval.OfPlan, AgentID: "eden", DecidedBy: person}, d.err
 }
 
+func (d fakeDecider) ApproveAlways(_ context.Context, id, person, scope string) (approval.Decided, error) {
+	return approval.Decided{ID: id, Kind: approval.OfCall, AgentID: "eden", Scope: scope, DecidedBy: person}, d.err
+}
+
 func (d fakeDecider) Reject(_ context.Context, id, person, _ string) (approval.Decided, error) {
 	return approval.Decided{ID: id, Kind: "task", AgentID: "eden", DecidedBy: person}, d.err
 }
@@ -50,6 +54,10 @@ func TestDecisionsAreToldInWords(t *testing.T) {
 		}
 	}
 	english := command.Decisions{Decider: fakeDecider{}, Language: func() coordination.Language { return coordination.English }}
+	if text, err := english.ApproveAlways(t.Context(), "call_1", "민수"); err != nil ||
+		text != "The call call_1 of eden is approved by 민수, also from now on. To take that back: `openclawd approvals forget call_1`" {
+		t.Errorf("approved for good: %q, %v", text, err)
+	}
 	if text, err := english.Approve(t.Context(), "p1", "민수"); text != "The plan p1 of eden is approved by 민수." || err != nil {
 		t.Errorf("approved: %q, %v", text, err)
 	}

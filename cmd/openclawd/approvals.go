@@ -25,17 +25,19 @@ func newApprovals(p *process) *cobra.Command {
 	var l approvalListFlags
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "List tasks and plans that wait for approval, longest waiting first",
-		Long: `Lists undecided approvals: tasks that agents started with requires_approval, and plans that they submitted. From the database; works with or
-without a running server. If the running server follows another gateway, decisions cannot be made here.
+		Short: "List tasks, plans and calls of tools that wait for approval, longest waiting first",
+		Long: `Lists undecided approvals: tasks that agents started with requires_approval, plans that they submitted, and calls of tools that wait for a
+person because of tools.approvals. From the database; works with or without a running server. If the running server follows another gateway, decisions cannot be made here.
 
 Leads decide with tools (task_approve, task_reject, plan_approve, plan_reject), people with the commands below. An agent cannot approve its
-own requests.`,
+own requests. Calls are decided by people only.`,
 		Example: `  openclawd approvals
   openclawd approvals --agent eden --json
   openclawd approvals show task_aa11
   openclawd approvals approve task_aa11
-  openclawd approvals reject task_aa11 --reason "split it: the migration first"`,
+  openclawd approvals reject task_aa11 --reason "split it: the migration first"
+  openclawd approvals always call_0b1c2d3e4f5061728394
+  openclawd approvals lasting`,
 		Args: subcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.approvals(cmd.Context(), l) },
 
@@ -44,7 +46,7 @@ own requests.`,
 	l.add(cmd)
 	cmd.Flags().StringVar(&l.agent, "agent", "", "filter by `ID` of the requesting agent")
 	p.completeFlag(cmd, "agent", func(context.Context) []cobra.Completion { return p.completeConfigured(l.stateDir) })
-	cmd.AddCommand(newApprovalsShow(p), newApprovalsApprove(p), newApprovalsReject(p))
+	cmd.AddCommand(newApprovalsShow(p), newApprovalsApprove(p), newApprovalsReject(p), newApprovalsAlways(p), newApprovalsLasting(p), newApprovalsForget(p))
 	return cmd
 }
 
@@ -102,7 +104,7 @@ func (p *process) pendingApprovals(ctx context.Context, stateDir, db string, q p
 
 func (p *process) writeApprovals(list []approval.Approval, l *approvalListFlags) error {
 	if len(list) == 0 {
-		text := "no pending approvals: tasks started with requires_approval and plans submitted with plan_submit appear here"
+		text := "no pending approvals: tasks started with requires_approval, plans submitted with plan_submit and calls that tools.approvals has wait appear here"
 		if l.agent != "" {
 			text = "nothing of " + output.Printable(l.agent) + " waits for approval; openclawd approvals lists all agents'"
 		}

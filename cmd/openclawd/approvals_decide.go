@@ -26,9 +26,9 @@ Exit codes: 0 decided; 1 no such pending approval, or no server answers; 78 the 
 (TASK_MONITOR_WRITE_TOKEN), or ID or a flag is invalid.`
 
 func newApprovalsApprove(p *process) *cobra.Command {
-	return p.newDecision("approve ID", "Approve a task or a plan",
-		`Asks the running server to let a task start, or to grant the tools of a plan to the agent that submitted it, for its task. The agent is
-notified. The decision is on disk when the command ends.`+decidingCodes,
+	return p.newDecision("approve ID", "Approve a task, a plan or a call of a tool",
+		`Asks the running server to let a task start, to grant the tools of a plan to the agent that submitted it, for its task, or to have a call of a
+tool made, once. The agent is notified. The decision is on disk when the command ends.`+decidingCodes,
 		"  openclawd approvals approve task_aa11\n  openclawd approvals approve plan_6b1f0c9d2e3a4b5c6d7e --by 민수 --json",
 		func(ctx context.Context, place *apiclient.Place, id, by string) (approval.Decided, error) {
 			return place.Approve(ctx, id, by)
@@ -37,8 +37,8 @@ notified. The decision is on disk when the command ends.`+decidingCodes,
 
 func newApprovalsReject(p *process) *cobra.Command {
 	var reason string
-	cmd := p.newDecision("reject ID", "Reject a task or a plan and give the reason",
-		`Asks the running server to cancel a waiting task, or to reject a plan. The agent is given the reason. The decision is on disk when the command
+	cmd := p.newDecision("reject ID", "Reject a task, a plan or a call of a tool and give the reason",
+		`Asks the running server to cancel a waiting task, to reject a plan or to refuse a call. The agent is given the reason. The decision is on disk when the command
 ends.`+decidingCodes,
 		`  openclawd approvals reject task_aa11 --reason "not before the release"
   openclawd approvals reject task_aa11 --reason "너무 크다" --by 민수 --json`,
@@ -120,8 +120,12 @@ func (p *process) writeDecided(done *approval.Decided, asJSON bool) error {
 	if asJSON {
 		return output.JSONLine(p.stdout, decidedAnswer{true, *done})
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s %s of %s is %s, decided by %s\n", done.Kind, output.Printable(done.ID), output.Printable(done.AgentID),
-		output.Printable(done.Status), output.Printable(done.DecidedBy))
+	status := output.Printable(done.Status)
+	if done.Scope != "" && done.Status == approval.Approved {
+		status += " from now on"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s %s of %s is %s, decided by %s\n", done.Kind, output.Printable(done.ID), output.Printable(done.AgentID), status,
+		output.Printable(done.DecidedBy))
 	return err
 }
 

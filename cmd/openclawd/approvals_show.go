@@ -18,8 +18,8 @@ func newApprovalsShow(p *process) *cobra.Command {
 	var l readFlags
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show a pending approval with its steps and the tools that it grants",
-		Long: `Shows a task or a plan that waits for approval. From the database; works with or without a running server.
+		Short: "Show a pending approval: its steps and the tools that it grants, or the call",
+		Long: `Shows a task, a plan or a call of a tool that waits for approval. From the database; works with or without a running server.
 
 Exit codes: 0 shown; 1 no such approval, or it is already decided; 78 ID is blank.`,
 		Example:           "  openclawd approvals show plan_6b1f0c9d2e3a4b5c6d7e\n  openclawd approvals show task_aa11 --json",
@@ -66,6 +66,9 @@ func (p *process) writeApproval(a *approval.Approval) error {
 	if err != nil {
 		return err
 	}
+	if a.Call != nil {
+		return p.writeCall(a.Call)
+	}
 	if a.Description != a.Title {
 		if err := p.writeText("DESCRIPTION", a.Description); err != nil {
 			return err
@@ -79,6 +82,18 @@ func (p *process) writeApproval(a *approval.Approval) error {
 		steps[i] = []string{strconv.Itoa(i + 1), oneLine(step)}
 	}
 	return p.writeBelow([]string{"STEP", "WHAT"}, steps)
+}
+
+// writeCall writes what a call that waits would do.
+func (p *process) writeCall(c *approval.Call) error {
+	err := p.writePairs(oneLine, [][2]string{{"tool", c.Tool}, {"server", c.Server}, {"run", c.RunID}, {"expires", output.Time(c.ExpiresAtMs)}})
+	if err != nil {
+		return err
+	}
+	if c.Arguments == nil {
+		return p.writeText("ARGUMENTS", fmt.Sprintf("%d bytes, which are not kept", c.ArgumentsBytes))
+	}
+	return p.writeText("ARGUMENTS", string(c.Arguments))
 }
 
 // taskOf is the task that a plan is for; "" for a task.

@@ -9,8 +9,10 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 )
@@ -21,9 +23,11 @@ const (
 	shownSteps = 15  // requests for approval
 	stepLength = 200 // characters
 	textLength = 600 // characters of a title, or of a description
+
+	argumentsLength = 1_000 // characters of a call's arguments
 )
 
-// approvals asks people in a channel to approve tasks and plans.
+// approvals asks people in a channel to approve tasks, plans and calls of tools.
 type approvals struct {
 	w       *watch
 	channel string
@@ -39,6 +43,8 @@ func (a *approvals) notification(_ context.Context, c *config.Config, e *eventst
 		return a.ofTask(c, e)
 	case coordination.TypePlanSubmitted:
 		return a.ofPlan(c, e)
+	case coordination.TypeToolApprovalRequested:
+		return a.ofCall(c, e)
 	}
 	return nil, nil
 }
@@ -83,6 +89,28 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*notification
 			return nil, err
 		}
 		return a.request(c, p.PlanID, text, &p.Context)
+	}}, nil
+}
+
+func (a *approvals) ofCall(c *config.Config, e *eventstore.Event) (*notification, error) {
+	var asked coordination.CallApprovalRequested
+	if err := json.Unmarshal(e.Data, &asked); err != nil {
+		return nil, &permanentError{fmt.Errorf("read %s: %w", e.Type, err)}
+	}
+	if asked.ApprovalID == "" {
+		return nil, nil
+	}
+	text := a.heading(c, c.Language().Say("도구 호출", "a call"), asked.ApprovalID, e.AgentID, asked.TaskID) + "`" + a.w.line(asked.Tool, stepLength) + "`"
+	if len(asked.Arguments) > 0 {
+		text += " " + a.w.line(string(asked.Arguments), argumentsLength)
+	}
+	text += "\n" + fmt.Sprintf(c.Language().Say("%s까지 결정이 없으면 거절됩니다", "Refused if no one decides until %s"), clock(a.channel, asked.ExpiresAt))
+	return &notification{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
+		is, found, err := permissions.Load(tx, asked.ApprovalID)
+		if err != nil || !found || is.StatusAt(a.w.Now().UnixMilli()) != permission.Pending {
+			return nil, err
+		}
+		return a.request(c, asked.ApprovalID, text, &asked.Context)
 	}}, nil
 }
 

@@ -128,7 +128,7 @@ func (x *escalations) suspended(in coordination.Language, e *eventstore.Event) (
 	}
 	text := fmt.Sprintf(in.Say("%s에서 봇들의 대화가 너무 많아 멈추었습니다 (%s)", "bots talk too much in %s and are suspended (%s)"), x.place(x.word(t.ThreadID)), x.word(t.Reason))
 	if t.UntilMs > 0 {
-		text += fmt.Sprintf(in.Say(", %s까지", ", until %s"), x.clock(t.UntilMs))
+		text += fmt.Sprintf(in.Say(", %s까지", ", until %s"), clock(x.channel, t.UntilMs))
 	}
 	hint := in.Say("대화를 확인하고, 계속하게 하려면 그곳에 직접 글을 남기세요", "read what they say; write something there yourself to let them continue")
 	return &alarm{t.ThreadID, text, hint, t.Context}, nil
@@ -164,8 +164,8 @@ func (x *escalations) place(id string) string {
 }
 
 // clock is a time, ms since 1970, which Discord shows in each reader's time zone.
-func (x *escalations) clock(at int64) string {
-	if x.channel == coordination.Discord {
+func clock(channel string, at int64) string {
+	if channel == coordination.Discord {
 		return fmt.Sprintf("<t:%d:t>", at/1000)
 	}
 	return time.UnixMilli(at).UTC().Format("15:04 UTC")

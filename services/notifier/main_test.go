@@ -28,6 +28,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/conversations"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/responses"
@@ -65,7 +66,7 @@ const (
 
 func definitions() []projections.Definition {
 	return []projections.Definition{conversations.Routes(coordination.RulesV2), workqueue.Definition(), tasks.Definition(), plans.Definition(), routing.Definition(),
-		responses.Definition()}
+		responses.Definition(), permissions.Definition()}
 }
 
 var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projectiontest.Log, error) {

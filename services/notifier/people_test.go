@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
 
@@ -51,6 +52,29 @@ func TestPeopleAreAskedToAgree(t *testing.T) {
 		if diff := cmp.Diff(wanted, got); diff != "" || list[i].EffectID != "approval/"+want.id {
 			t.Errorf("%s (-want +got)\n%s", list[i].EffectID, diff)
 		}
+	}
+}
+
+// A call of a tool is shown with its arguments, and when it counts as refused; one that was decided meanwhile is not.
+func TestPeopleAreAskedAboutCalls(t *testing.T) {
+	t.Parallel()
+	d := setup(t, people)
+	d.follow(2)
+	d.stop()
+	d.stop = func() {}
+	expires := d.now().Add(time.Hour).UnixMilli()
+	ask := func(id string) {
+		e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "exec", Args: json.RawMessage(`{"command":"git push"}`), Expire: expires})
+		d.append(coordination.CallApprovalStream(id), e.Type, "eden", e.Data)
+	}
+	ask("call_1")
+	d.append(coordination.CallApprovalStream("call_1"), coordination.TypeToolApprovalDecided, "eden", coordination.CallApprovalDecided{ApprovalID: "call_1", Decision: permission.Approved})
+	ask("call_2")
+	d.follow(0)
+	got := d.asked("approval/", 1)[0].delivery
+	want := fmt.Sprintf("**Approval of a call** `call_2`\nBy 이든\n`exec` {\"command\":\"git push\"}\nRefused if no one decides until <t:%d:t>", expires/1000)
+	if got.ApprovalID != "call_2" || !strings.HasSuffix(got.Messages[0], want) {
+		t.Errorf("%s is shown as\n%s\nwant\n%s", got.ApprovalID, got.Messages[0], want)
 	}
 }
 

@@ -73,6 +73,18 @@ func (p *Place) Reject(ctx context.Context, id, person, reason string) (done app
 	return done, err
 }
 
+// ApproveAlways is Approve for a call of a tool and such calls from now on; scope is call, tool, or "" for call.
+func (p *Place) ApproveAlways(ctx context.Context, id, person, scope string) (done approval.Decided, err error) {
+	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/always", decision{By: person, Scope: scope}, &done)
+	return done, err
+}
+
+// ForgetPermission takes back what ApproveAlways gave, with the errors of change.
+func (p *Place) ForgetPermission(ctx context.Context, id, person string) (done approval.Decided, err error) {
+	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/forget", decision{By: person}, &done)
+	return done, err
+}
+
 // Pair asks the place's server to approve or revoke a person; said has the fields of the request. The decision is on disk
 // when Pair returns. It returns the errors of change.
 func (p *Place) Pair(ctx context.Context, change string, said map[string]any) (done pairing.Person, err error) {
@@ -93,6 +105,7 @@ func (p *Place) OperateTask(ctx context.Context, id, change string, said map[str
 type decision struct {
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Scope  string `json:"scope,omitempty"`
 }
 
 // change posts said as JSON to the place's server and decodes its answer; either may be nil. The configured write
