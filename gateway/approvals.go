@@ -16,27 +16,31 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
+	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
-// Approvals is where people decide on waiting tasks and plans. Its refusals are *approval.Refusal.
+// Approvals is where people decide on waiting tasks, plans and calls of tools. Its refusals are *approval.Refusal.
 type Approvals interface {
 	Approve(ctx context.Context, id, person string) (approval.Decided, error)
+	ApproveAlways(ctx context.Context, id, person, scope string) (approval.Decided, error)
 	Reject(ctx context.Context, id, person, reason string) (approval.Decided, error)
 }
 
-// approvalMethods list what waits for approval and resolve it. To clients, a task is a command to execute and a plan a
-// proposal.
+// approvalMethods list what waits for approval and resolve it. To clients, a task and a call of a tool are commands to
+// execute, and a plan is a proposal.
 func (s *Server) approvalMethods() map[string]answer {
 	return map[string]answer{
-		"exec.approval.list":        s.answerWaitingTasks,
+		"exec.approval.list":        s.answerWaitingCommands,
+		"exec.approval.get":         s.answerWaitingCommand,
 		"openclaw.approval.list":    s.answerWaitingPlans,
 		"plugin.approval.list":      nothing([]any{}),
 		"exec.approval.grants.list": nothing(map[string][]any{"grants": {}}),
@@ -46,8 +50,8 @@ func (s *Server) approvalMethods() map[string]answer {
 	}
 }
 
-// approvalTime is how long clients may show an approval before they ask again. Approvals never expire, but clients set
-// a timer, which holds at most 24 days.
+// approvalTime is how long clients may show an approval of a task or a plan before they ask again. These never expire,
+// but clients set a timer, which holds at most 24 days.
 const approvalTime = 20 * 24 * time.Hour
 
 const (
@@ -55,10 +59,11 @@ const (
 	maxApprovalTitle = 80  // characters; the following limits too
 	maxApprovalText  = 512
 	allowOnce        = "allow-once"
+	allowAlways      = "allow-always"
 	deny             = "deny"
 )
 
-// decisions are the supported decisions: permanent allowances are not.
+// decisions are the supported decisions about tasks and plans.
 func decisions() []string { return []string{allowOnce, deny} }
 
 type approvalInfo struct {
@@ -75,10 +80,11 @@ type approvalRequest struct {
 	Hash        string   `json:"proposalHash,omitempty"` // changes with the text
 	AgentID     string   `json:"agentId,omitempty"`
 	SessionKey  string   `json:"sessionKey,omitempty"`
+	RunID       string   `json:"runId,omitempty"` // calls only
 	Allowed     []string `json:"allowedDecisions"`
 }
 
-func (s *Server) answerWaitingTasks(ctx context.Context, _ *wire.Call) (any, error) {
+func (s *Server) answerWaitingCommands(ctx context.Context, _ *wire.Call) (any, error) {
 	list, open := []approvalInfo{}, true
 	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
 		rows, _, err := tasks.List(ctx, tx, tasks.Filter{Statuses: []string{coordination.StatePendingApproval}, Open: &open, Limit: maxWaiting})
@@ -86,6 +92,13 @@ func (s *Server) answerWaitingTasks(ctx context.Context, _ *wire.Call) (any, err
 			if r := &rows[i]; !r.Gone {
 				list = append(list, s.approvalOfTask(r))
 			}
+		}
+		if err != nil {
+			return err
+		}
+		calls, err := permissions.List(projections.Reading(ctx, tx), permissions.Query{Waiting: true, Now: s.opts.Now().UnixMilli(), Limit: maxWaiting})
+		for i := range calls {
+			list = append(list, approvalOfCall(&calls[i]))
 		}
 		return err
 	})
@@ -189,8 +202,9 @@ func (s *Server) answerDecisions(ctx context.Context, call *wire.Call) (any, err
 	}
 	limit := cmp.Or(p.Limit, usualDecisions)
 	types := map[string][]string{
-		"":             {coordination.TypeTaskApproved, coordination.TypeTaskCancelled, coordination.TypePlanApproved, coordination.TypePlanRejected},
-		"exec":         {coordination.TypeTaskApproved, coordination.TypeTaskCancelled},
+		"": {coordination.TypeTaskApproved, coordination.TypeTaskCancelled, coordination.TypePlanApproved, coordination.TypePlanRejected,
+			coordination.TypeToolApprovalDecided},
+		"exec":         {coordination.TypeTaskApproved, coordination.TypeTaskCancelled, coordination.TypeToolApprovalDecided},
 		"system-agent": {coordination.TypePlanApproved, coordination.TypePlanRejected},
 	}[p.Kind]
 	a := struct {
@@ -239,6 +253,9 @@ const rejectedTask = "Task rejected by"
 // decided returns the decision an event records, with its subject if known. is is false for an event that is no
 // decision: a task that ended without waiting for approval.
 func (s *Server) decided(ctx context.Context, e *eventstore.Event) (one approvalSnapshot, is bool, err error) {
+	if e.Type == coordination.TypeToolApprovalDecided {
+		return s.decidedCall(ctx, e)
+	}
 	var data struct{ TaskID, PlanID, AgentID, DecidedBy, Progress, Title string }
 	if len(e.Data) > 0 {
 		_ = json.Unmarshal(projections.Current(e).Data, &data) // a redacted one has no details
@@ -304,11 +321,17 @@ func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, err
 	switch p.Decision {
 	case allowOnce:
 		_, err = s.opts.Approvals.Approve(ctx, p.ID, person)
+	case allowAlways:
+		if !strings.HasPrefix(p.ID, permission.Prefix) {
+			return nil, invalidRequest("invalid decision: "+allowAlways, fault{Field: "decision", Value: allowAlways,
+				Hint: "allow once or deny: only calls of tools can be allowed always", Known: decisions()})
+		}
+		_, err = s.opts.Approvals.ApproveAlways(ctx, p.ID, person, permission.ThisCall)
 	case deny:
 		_, err = s.opts.Approvals.Reject(ctx, p.ID, person, "denied by "+person)
 	default:
 		return nil, invalidRequest("invalid decision: "+echo(p.Decision), fault{Field: "decision", Value: echo(p.Decision),
-			Hint: "allow once or deny: permanent allowances are not supported", Known: decisions()})
+			Hint: "allow once, allow always or deny", Known: decisionsOfCall()})
 	}
 	if err != nil {
 		return nil, undecided(err)

@@ -142,6 +142,9 @@ func (s *Server) Run(ctx context.Context) error {
 	telling, stop := context.WithCancel(ctx)
 	var told sync.WaitGroup
 	told.Go(func() { s.feed.run(telling, after) })
+	if s.opts.Approvals != nil {
+		told.Go(func() { s.tellApprovals(telling, max(after, 0)) })
+	}
 	defer told.Wait()
 	defer stop()
 	return s.hub.Run(ctx)
@@ -193,6 +196,9 @@ func (s *Server) Knows(method string) bool { return s.methods[method] != nil }
 // Names implements wire.Methods.
 func (s *Server) Names() (methods, events []string) {
 	events = []string{"connect.challenge", eventChat, "presence", "tick", "shutdown", "health", eventSessionsChanged, eventSessionMessage}
+	if s.opts.Approvals != nil {
+		events = append(events, eventApprovalRequested, eventApprovalResolved)
+	}
 	if s.opts.Runs != nil {
 		events = append(events, eventAgent)
 	}

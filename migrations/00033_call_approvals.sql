@@ -27,6 +27,7 @@ CREATE TABLE call_approvals (
 CREATE UNIQUE INDEX call_approvals_by_name ON call_approvals (name);
 CREATE INDEX call_approvals_pending ON call_approvals (agent, id) WHERE status = 'pending';
 CREATE INDEX call_approvals_of_run ON call_approvals (first_run_id) WHERE status = 'pending';
+CREATE INDEX call_approvals_by_last ON call_approvals (last_seq);
 CREATE INDEX call_approvals_lasting ON call_approvals (agent, tool, id) WHERE status = 'approved' AND scope <> '' AND revoked_at = 0;
 
 -- +goose StatementBegin

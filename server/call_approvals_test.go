@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/permission"
+	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
@@ -208,6 +209,70 @@ func TestPermissionsLast(t *testing.T) {
 	}
 	if got := team.tell(t, "ruda", "6", "rm "+team.file); !strings.Contains(got, "forbids this call of exec") {
 		t.Errorf("a rule that denies counts nevertheless: %q", got)
+	}
+}
+
+// Clients of the gateway are told what waits and what was decided, list and read it, and decide, for good too.
+func TestGatewayClientsDecideCalls(t *testing.T) {
+	t.Parallel()
+	team := startAsking(t)
+	told := make(chan string, 20)
+	deciding := connect(t, gatewayURL(team.gatewayAddress()), func(o *client.Options) {
+		o.Event = func(e client.Event) {
+			if strings.HasPrefix(e.Name, "exec.approval.") {
+				told <- e.Name + " " + string(e.Payload)
+			}
+		}
+	})
+	hears := func(name string, parts ...string) {
+		t.Helper()
+		select {
+		case text := <-told:
+			for _, part := range append(parts, name+" ") {
+				if !strings.Contains(text, part) {
+					t.Errorf("told %s, want %s in it", text, part)
+				}
+			}
+		case <-time.After(testscale.Patience):
+			t.Fatalf("not told %s", name)
+		}
+	}
+	type waiting struct {
+		ID          string
+		Request     struct{ Command, AgentID, SessionKey, RunID string }
+		ExpiresAtMs int64
+	}
+	team.tells(t, "ruda", "first", team.adds("first"))
+	hears("exec.approval.requested", `"command":"echo first`, `"allow-always"`, `"runId":"first"`)
+	list := calls[[]waiting](t, deciding, "exec.approval.list", struct{}{})
+	if len(list) != 1 || list[0].Request.AgentID != "ruda" || list[0].Request.SessionKey != "agent:ruda:main" || list[0].ExpiresAtMs == 0 {
+		t.Fatalf("%+v", list)
+	}
+	if one := calls[waiting](t, deciding, "exec.approval.get", map[string]string{"id": list[0].ID}); one != list[0] {
+		t.Errorf("alone: %+v", one)
+	}
+	calls[any](t, deciding, "exec.approval.resolve", map[string]string{"id": list[0].ID, "decision": "allow-always"})
+	hears("exec.approval.resolved", `"decision":"allow-always"`, list[0].ID)
+	untilLogged(t, team.reloading, coordination.TypeRunEnded, 1)
+	team.tell(t, "ruda", "again", team.adds("first"))
+	team.tells(t, "ruda", "second", team.adds("second"))
+	hears("exec.approval.requested", `"command":"echo second`)
+	second := calls[[]waiting](t, deciding, "exec.approval.list", struct{}{})[0].ID
+	calls[any](t, deciding, "exec.approval.resolve", map[string]string{"id": second, "decision": "deny"})
+	hears("exec.approval.resolved", `"decision":"deny"`, second)
+	if late := refusalBy(t, deciding, "exec.approval.get", map[string]string{"id": second}); late.Code != "INVALID_REQUEST" {
+		t.Errorf("%+v", late)
+	}
+	type ledger struct {
+		Items []struct{ ID, Decision, Status string }
+	}
+	if past := calls[ledger](t, deciding, "approval.history", map[string]any{"kind": "exec"}).Items; len(past) != 2 || past[0].ID != second || past[0].Status != "denied" ||
+		past[1].Decision != "allow-always" {
+		t.Errorf("history: %+v", past)
+	}
+	untilLogged(t, team.reloading, coordination.TypeRunEnded, 3)
+	if diff := cmp.Diff([]string{"first", "first"}, team.lines(t)); diff != "" {
+		t.Errorf("effects (-want +got)\n%s", diff)
 	}
 }
 

@@ -77,7 +77,7 @@ func scopeOf(method string, version int) string {
 			return ScopeWrite
 		}
 		return ScopeAdmin
-	case "exec.approval.request", "exec.approval.waitDecision", "exec.approval.resolve", "plugin.approval.list", "exec.approval.list",
+	case "exec.approval.request", "exec.approval.waitDecision", "exec.approval.resolve", "plugin.approval.list", "exec.approval.list", "exec.approval.get",
 		"openclaw.approval.list", "approval.history", "approval.resolve":
 		return ScopeApprovals
 	case "question.list":

@@ -16,6 +16,7 @@ var (
 	selectLasting = "SELECT 1 FROM call_approvals WHERE agent = ? AND tool = ? AND status = 'approved' AND scope <> '' AND revoked_at = 0 AND (scope = 'tool' OR call_hash = ?) LIMIT 1"
 	selectOfRun   = selectAll + " FROM call_approvals a WHERE a.first_run_id = ? AND a.first_run_id <> '' AND a.status = 'pending' ORDER BY a.id"
 	selectWaiting = "SELECT count(*) FROM call_approvals WHERE agent = ? AND status = 'pending' AND expire_at > ?"
+	selectSince   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id WHERE a.last_seq > ? ORDER BY a.last_seq LIMIT ?"
 	selectShown   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id"
 )
 
@@ -91,6 +92,11 @@ func (q *Query) where() (condition string, args []any) {
 		where = append(where, "a.status = 'approved' AND a.scope <> '' AND a.revoked_at = 0")
 	}
 	return " WHERE " + strings.Join(where, " AND "), args
+}
+
+// Since returns the approvals that have changed after an event, in the order of their last changes.
+func Since(tx eventstore.Tx, seq int64, limit int) ([]Shown, error) {
+	return projections.ReadAll(tx, "list changed approvals of calls", selectSince, []any{seq, limit}, shown)
 }
 
 // Show returns an approval with its call.

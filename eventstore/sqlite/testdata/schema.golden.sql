@@ -880,6 +880,8 @@ CREATE INDEX a2a_jobs_over ON a2a_jobs (over_seq) WHERE over_seq > 0;
 
 CREATE INDEX a2a_jobs_spawns ON a2a_jobs (kind) WHERE kind = 'spawn';
 
+CREATE INDEX call_approvals_by_last ON call_approvals (last_seq);
+
 CREATE UNIQUE INDEX call_approvals_by_name ON call_approvals (name);
 
 CREATE INDEX call_approvals_lasting ON call_approvals (agent, tool, id) WHERE status = 'approved' AND scope <> '' AND revoked_at = 0;
