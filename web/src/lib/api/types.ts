@@ -577,8 +577,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tasks and plans waiting for approval
-         * @description Lists tasks waiting for approval and pending plans, longest waiting first. Long texts are truncated: descriptions to 2000 characters, steps to the first 20 with 300 characters each. If another gateway runs the agents, the items are read from its files and cannot be approved or rejected here.
+         * Tasks, plans and calls of tools waiting for approval
+         * @description Lists tasks waiting for approval, pending plans, and calls of tools that wait for a person, longest waiting first. Long texts are truncated: descriptions to 2000 characters, steps to the first 20 with 300 characters each; arguments of calls of more than 4000 bytes are left out. If another gateway runs the agents, the items are read from its files and cannot be approved or rejected here.
          */
         get: operations["listApprovals"];
         put?: never;
@@ -599,7 +599,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One task or plan waiting for approval */
+        /** One task, plan or call of a tool waiting for approval */
         get: operations["showApproval"];
         put?: never;
         post?: never;
@@ -622,8 +622,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve a task or plan
-         * @description An approved task begins; an approved plan opens its tools for its task. The agent is told. The decision is on disk when the answer is sent.
+         * Approve a task, a plan or a call of a tool
+         * @description An approved task begins; an approved plan opens its tools for its task; an approved call is made, once. The agent is told. The decision is on disk when the answer is sent.
          */
         post: operations["approve"];
         delete?: never;
@@ -645,10 +645,56 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reject a task or plan
-         * @description Cancels the task or rejects the plan, and tells the agent the reason. The decision is on disk when the answer is sent.
+         * Reject a task, a plan or a call of a tool
+         * @description Cancels the task, rejects the plan or refuses the call, and tells the agent the reason. The decision is on disk when the answer is sent.
          */
         post: operations["reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/always": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id from GET /api/approvals, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a call of a tool, and such calls of the agent from now on
+         * @description The call is made, and further calls of the tool by the agent do not wait. The permission is listed with state=lasting. A rule that denies a call counts nevertheless. The decision is on disk when the answer is sent.
+         */
+        post: operations["approveAlways"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id from GET /api/approvals, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a permission for calls back
+         * @description Such calls wait for people again. It is on disk when the answer is sent.
+         */
+        post: operations["forgetPermission"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3771,8 +3817,8 @@ export interface components {
         Approval: {
             id: string;
             /** @enum {string} */
-            kind: "task" | "plan";
-            /** @description Agent that owns the task or plan */
+            kind: "task" | "plan" | "call";
+            /** @description Agent that owns the task or plan or makes the call */
             agentId: string;
             title: string;
             /** @description Description; only for tasks */
@@ -3783,7 +3829,7 @@ export interface components {
             stepsCount?: number;
             /** @description Tools that the approval of the plan opens for its task; only for plans */
             toolsRequested?: string[];
-            /** @description Id of the task itself, or of the task the plan is for */
+            /** @description Id of the task itself, or of the task the plan or the call is for; empty if none */
             taskId: string;
             /** @description Id of the work session; empty if none */
             workSessionId: string;
@@ -3803,11 +3849,34 @@ export interface components {
              * @description Seq of the last event that changed it; absent if read from a file
              */
             derivedFromSeq?: number;
+            /** @description The call; only for calls of tools */
+            call?: {
+                /** @description Name of the tool; empty if the request was redacted */
+                tool: string;
+                /** @description The MCP server, if it is a tool of one */
+                server?: string;
+                /** @description Arguments, secrets masked; absent if they are long or no longer known */
+                arguments?: Record<string, never>;
+                /** @description Size of absent arguments */
+                argumentsBytes?: number;
+                /** @description The run that waits */
+                runId?: string;
+                /**
+                 * Format: int64
+                 * @description When it counts as rejected, in ms since 1970
+                 */
+                expiresAtMs: number;
+            };
             /** @description What was decided; absent while it waits */
             decision?: {
                 /** @enum {string} */
                 status: "approved" | "rejected";
-                /** @description The person or agent that decided; openclawd if the task of a plan has ended; empty if unknown */
+                /**
+                 * @description Of an approval of a call that outlasts it: for calls with these arguments, or with any
+                 * @enum {string}
+                 */
+                scope?: "call" | "tool";
+                /** @description The person or agent that decided; openclawd if the task of a plan has ended, or if a call expired or its run ended; empty if unknown */
                 by: string;
                 /** @description Reason of a rejection */
                 reason?: string;
@@ -6185,11 +6254,11 @@ export interface operations {
     listApprovals: {
         parameters: {
             query?: {
-                /** @description Id of the agent that owns the task or plan, case-insensitive */
+                /** @description Id of the agent that owns the task or plan or makes the call, case-insensitive */
                 agent?: string;
-                kind?: "task" | "plan";
-                /** @description decided lists what was approved and rejected instead, newest first, each with its decision. Only the newest 2000 events that may be decisions are looked at. */
-                state?: "pending" | "decided";
+                kind?: "task" | "plan" | "call";
+                /** @description decided lists what was approved and rejected instead, newest first, each with its decision. Only the newest 2000 events that may be decisions are looked at. lasting lists permissions for calls that outlast the call that was asked for, oldest first. */
+                state?: "pending" | "decided" | "lasting";
                 limit?: components["parameters"]["limit"];
                 /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
                 min_seq?: components["parameters"]["minSeq"];
@@ -6311,12 +6380,17 @@ export interface operations {
                         ok: true;
                         id: string;
                         /** @enum {string} */
-                        kind: "task" | "plan";
-                        /** @description Agent that owns the task or plan */
+                        kind: "task" | "plan" | "call";
+                        /** @description Agent that owns the task or plan or makes the call */
                         agentId: string;
                         taskId: string;
                         /** @description Status after the decision */
                         status: string;
+                        /**
+                         * @description Of a permission that outlasts its call: for calls with these arguments, or with any
+                         * @enum {string}
+                         */
+                        scope?: "call" | "tool";
                         decidedBy: string;
                     };
                 };
@@ -6368,12 +6442,143 @@ export interface operations {
                         ok: true;
                         id: string;
                         /** @enum {string} */
-                        kind: "task" | "plan";
-                        /** @description Agent that owns the task or plan */
+                        kind: "task" | "plan" | "call";
+                        /** @description Agent that owns the task or plan or makes the call */
                         agentId: string;
                         taskId: string;
                         /** @description Status after the decision */
                         status: string;
+                        /**
+                         * @description Of a permission that outlasts its call: for calls with these arguments, or with any
+                         * @enum {string}
+                         */
+                        scope?: "call" | "tool";
+                        decidedBy: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    approveAlways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id from GET /api/approvals, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                    /**
+                     * @description Which calls: with the same arguments, or with any
+                     * @default call
+                     * @enum {string}
+                     */
+                    scope?: "call" | "tool";
+                };
+            };
+        };
+        responses: {
+            /** @description The decision is stored */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @enum {string} */
+                        kind: "task" | "plan" | "call";
+                        /** @description Agent that owns the task or plan or makes the call */
+                        agentId: string;
+                        taskId: string;
+                        /** @description Status after the decision */
+                        status: string;
+                        /**
+                         * @description Of a permission that outlasts its call: for calls with these arguments, or with any
+                         * @enum {string}
+                         */
+                        scope?: "call" | "tool";
+                        decidedBy: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    forgetPermission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id from GET /api/approvals, at most 1024 characters. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The decision is stored */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        id: string;
+                        /** @enum {string} */
+                        kind: "task" | "plan" | "call";
+                        /** @description Agent that owns the task or plan or makes the call */
+                        agentId: string;
+                        taskId: string;
+                        /** @description Status after the decision */
+                        status: string;
+                        /**
+                         * @description Of a permission that outlasts its call: for calls with these arguments, or with any
+                         * @enum {string}
+                         */
+                        scope?: "call" | "tool";
                         decidedBy: string;
                     };
                 };

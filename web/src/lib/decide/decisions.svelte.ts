@@ -16,6 +16,8 @@ export type Approval = Schemas['Approval'];
 interface Held {
   approve: boolean;
   reason: string;
+  /** Such calls from now on, too. */
+  always: boolean;
   /** Time of this browser at which it is sent; null while it is paused. */
   at: number | null;
   left: number;
@@ -58,10 +60,19 @@ class Decisions {
     localStorage.setItem('by', name.trim());
   }
 
-  hold(approval: Approval, approve: boolean, reason: string, done: (seq: number) => void): void {
+  hold(approval: Approval, approve: boolean, reason: string, done: (seq: number) => void, always = false): void {
     if (this.held[approval.id]) return;
     if (reason) this.remember(reason);
-    this.held[approval.id] = { approve, reason, at: null, left: undoMs, sending: false, timer: undefined, done };
+    this.held[approval.id] = {
+      approve,
+      reason,
+      always,
+      at: null,
+      left: undoMs,
+      sending: false,
+      timer: undefined,
+      done,
+    };
     this.#wait(approval);
   }
 
@@ -91,13 +102,19 @@ class Decisions {
   }
 
   /** Decides now. Returns what became of it, and the seq of the decision, 0 after an error. */
-  async send(approval: Approval, approve: boolean, reason: string): Promise<{ outcome: Outcome; seq: number }> {
+  async send(
+    approval: Approval,
+    approve: boolean,
+    reason: string,
+    always = false,
+  ): Promise<{ outcome: Outcome; seq: number }> {
     const { id } = approval;
     const by = !session.info.by && this.by ? { by: this.by } : {};
     let outcome: Outcome;
     let seq = 0;
     try {
-      const path = approve ? '/api/approvals/{id}/approve' : '/api/approvals/{id}/reject';
+      const yes = always ? '/api/approvals/{id}/always' : '/api/approvals/{id}/approve';
+      const path = approve ? yes : '/api/approvals/{id}/reject';
       const result = await write<{ decidedBy: string }>('POST', path, approve ? by : { ...by, reason }, { id });
       seq = result.seq;
       const status = approve ? 'approved' : 'rejected';
@@ -124,7 +141,7 @@ class Decisions {
     const held = this.held[approval.id];
     if (!held) return;
     held.sending = true;
-    const { outcome, seq } = await this.send(approval, held.approve, held.reason);
+    const { outcome, seq } = await this.send(approval, held.approve, held.reason, held.always);
     delete this.held[approval.id];
     if (outcome.mine) toasts.say(t(held.approve ? w.approved : w.rejected));
     held.done(seq);

@@ -10,6 +10,7 @@ it('names a plan without a title by its agent and its first words', () => {
   );
   expect(nameOf({ agentId: 'eden', steps: [{ content: 'x' }] })).toBe('eden의 계획');
   expect(nameOf({ kind: 'task', agentId: 'eden', description: '\n로그 정리' })).toBe('eden의 작업: 로그 정리');
+  expect(nameOf({ kind: 'call', agentId: 'eden' })).toBe('eden의 도구 호출');
   expect(nameOf({ agentId: 'eden', steps: ['가'.repeat(200)] }).length).toBeLessThan(100);
   locale.language = 'en';
   expect(nameOf({ agentId: 'eden', steps: ['Deploy'] })).toBe('Plan of eden: Deploy');

@@ -2,9 +2,9 @@ import { agents } from '../agents.svelte';
 import { t } from '../i18n/index.svelte';
 import { w } from './words';
 
-/** What is known of a plan or a task that waits, or has waited, for approval. Steps of plans in files may be anything. */
+/** What is known of a plan, a task or a call of a tool that waits, or has waited, for approval. Steps of plans in files may be anything. */
 interface Asked {
-  kind?: 'task' | 'plan';
+  kind?: 'task' | 'plan' | 'call';
   title?: string;
   agentId: string;
   steps?: unknown;
@@ -21,7 +21,7 @@ export function nameOf({ kind = 'plan', title, agentId, steps, description }: As
   );
   const words = first?.trim().split('\n', 1)[0] ?? '';
   return t(
-    kind === 'plan' ? w.planOf : w.taskOf,
+    { plan: w.planOf, task: w.taskOf, call: w.callOf }[kind],
     agents.nameOf(agentId),
     words.length > longest ? `${words.slice(0, longest)}…` : words,
   );

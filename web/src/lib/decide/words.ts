@@ -9,6 +9,15 @@ export const w = words({
     ko: (who: string, first: string) => `${who}의 작업${first && `: ${first}`}`,
     en: (who: string, first: string) => `Task of ${who}${first && `: ${first}`}`,
   },
+  callOf: {
+    ko: (who: string, first: string) => `${who}의 도구 호출${first && `: ${first}`}`,
+    en: (who: string, first: string) => `Call of ${who}${first && `: ${first}`}`,
+  },
+  always: { ko: '항상 승인', en: 'Always approve' },
+  alwaysHint: {
+    ko: '이 에이전트가 같은 인수로 이 도구를 부를 때 앞으로 묻지 않습니다.',
+    en: 'Calls of this tool with the same arguments by this agent will not wait any more.',
+  },
   approve: { ko: '승인', en: 'Approve' },
   reject: { ko: '거절', en: 'Reject' },
   undo: { ko: '취소', en: 'Undo' },

@@ -54,6 +54,7 @@ export const w = words({
   waitingForMe: { ko: '나를 기다림', en: 'Waiting for you' },
   nothingWaits: { ko: '승인을 기다리는 것이 없습니다.', en: 'Nothing waits for approval.' },
   plan: { ko: '계획', en: 'Plan' },
+  call: { ko: '도구 호출', en: 'Call' },
   opens: { ko: (tools: string) => `승인하면 열리는 것: ${tools}`, en: (tools: string) => `Approval opens: ${tools}` },
   inbox: { ko: '수신함', en: 'Inbox' },
   showAll: { ko: '모두 보기', en: 'Show all' },
