@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
@@ -61,18 +63,11 @@ func (p *process) importFiles(ctx context.Context, im importFlags, files []strin
 		}
 	}
 	defer limitMemory(importMemory)()
-	log, err := p.openToWrite(ctx, im.db, "import")
+	log, err := p.openWithTables(ctx, im.db, "import", rules)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	engine, err := projections.Start(ctx, log, database.Projections(rules), projections.Options{Rules: rules, Now: p.now})
-	if err != nil {
-		return err
-	}
-	if err := p.refreshTables(ctx, engine); err != nil {
-		return err
-	}
 	if im.config != "" {
 		team, err := readTeam(im.config, p.getenv, slog.New(slog.NewTextHandler(p.stderr, nil)))
 		if err != nil {
@@ -92,6 +87,22 @@ func (p *process) importFiles(ctx context.Context, im importFlags, files []strin
 		err = p.writeReport(&report)
 	}
 	return cmp.Or(err, log.Close())
+}
+
+// openWithTables opens or creates a database for writing, with current tables.
+func (p *process) openWithTables(ctx context.Context, db, owner string, rules coordination.Rules) (*sqlite.DB, error) {
+	log, err := p.openToWrite(ctx, db, owner)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := projections.Start(ctx, log, database.Projections(rules), projections.Options{Rules: rules, Now: p.now})
+	if err == nil {
+		err = p.refreshTables(ctx, engine)
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // checkLog checks a file before the import starts, so that one wrong name among many does not leave a partial import.

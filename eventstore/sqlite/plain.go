@@ -22,3 +22,13 @@ func OpenPlain(path string, connections int) (*sql.DB, error) {
 	db.SetMaxIdleConns(connections)
 	return db, nil
 }
+
+// OpenCopy opens a copy of another program's SQLite file for reading. The copy is changed: a write-ahead log beside it is recovered.
+func OpenCopy(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", fileURL(path, url.Values{"mode": {"rw"}, "_busy_timeout": {"1000"}, "_defensive": {"1"}}))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(4)
+	return db, nil
+}

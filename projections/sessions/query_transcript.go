@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -34,6 +35,8 @@ const (
   FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id AND t.id > k.hidden
   JOIN session_messages m ON m.transcript_id = t.id AND m.seq > ? JOIN events e ON e.seq = m.seq
  WHERE t.session_id = ? ORDER BY m.seq LIMIT ?`
+
+	selectKeyOf = `SELECT k.name FROM session_transcripts t JOIN session_keys k ON k.id = t.key_id WHERE t.session_id = ?`
 
 	selectTranscripts = `SELECT t.session_id, k.name, t.opened_at, t.closed_at, t.closed, coalesce(s.messages, t.messages)
   FROM session_keys k JOIN session_transcripts t ON t.key_id = k.id AND t.id > k.hidden
@@ -313,4 +316,16 @@ func Transcripts(ctx context.Context, tx *sql.Tx, key string) ([]Transcript, err
 	return projections.ListRows(ctx, tx, "list transcripts", selectTranscripts, []any{key}, func(rows *sql.Rows, t *Transcript) error {
 		return rows.Scan(&t.ID, &t.Key, &t.OpenedAt, &t.ClosedAt, &t.Closed, &t.Messages)
 	})
+}
+
+// KeyOfTranscript returns the key of the session that has or had a transcript, deleted ones included; "" if there is no such transcript.
+func KeyOfTranscript(ctx context.Context, tx *sql.Tx, id string) (key string, err error) {
+	err = tx.QueryRowContext(ctx, selectKeyOf, id).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find transcript: %w", err)
+	}
+	return key, nil
 }

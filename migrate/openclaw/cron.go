@@ -1,0 +1,3 @@
+package openclaw
+
+const cronPath = "cron/jobs.json"
