@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	for _, part := range []struct {
 		name string
 		take func(context.Context) error
-	}{{Sessions, t.sessions}} {
+	}{{Sessions, t.sessions}, {Cron, t.jobs}, {People, t.people}} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, part.name) {
 			continue
 		}
@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 }
 
 // Parts lists what Options.Only may name.
-func Parts() []string { return []string{Sessions} }
+func Parts() []string { return []string{Sessions, Cron, People} }
 
 // checkParts refuses names of parts that do not exist.
 func checkParts(only []string) error {

@@ -7,6 +7,9 @@ const (
 	Sessions = "sessions"
 	Messages = "messages"
 	Settings = "settings"
+	Cron     = "cron"
+	CronRuns = "cron runs"
+	People   = "people"
 )
 
 // Count is how much of a part was found and what became of it.
@@ -28,10 +31,12 @@ const (
 	ReasonClock        = "clock"             // a time that cannot be
 	ReasonAgentGone    = "agent_gone"        // no agent of the configuration has that id
 	ReasonUnsupported  = "unsupported"       // there is nothing of the kind here
+	ReasonManaged      = "managed"           // OpenClaw makes the job by itself, and so does openclawd where it has one
+	ReasonRemovedHere  = "removed_here"      // it was taken over and removed here since
 )
 
 // notes are the reasons that lose nothing: they do not make a report incomplete.
-var notes = map[string]bool{ReasonClock: true, ReasonAgentGone: true, openclaw.ReasonTorn: true}
+var notes = map[string]bool{ReasonClock: true, ReasonAgentGone: true, ReasonManaged: true, ReasonRemovedHere: true, openclaw.ReasonTorn: true}
 
 // maxListed bounds the problems of a report. All are counted.
 const maxListed = 1_000

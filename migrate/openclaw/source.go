@@ -64,6 +64,7 @@ type Source struct {
 	root   *os.Root
 	opts   Options
 	copies []*copied
+	shared shared
 }
 
 // maxFile bounds a file that is read at once, in bytes.
