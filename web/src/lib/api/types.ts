@@ -180,6 +180,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/files/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file that someone sent to an agent
+         * @description Gives a file of a message by the SHA-256 of its content, as the message's block of type file names it. Pictures (PNG, JPEG, GIF, WebP) have their type; everything else is a download of type application/octet-stream. Parts can be requested with Range.
+         */
+        get: operations["showStoredFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -755,6 +775,218 @@ export interface paths {
          * @description Also ends a pending request. The decision is on disk when the answer is sent. People of allowFrom are not concerned.
          */
         post: operations["revokePairing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Scheduled jobs
+         * @description Lists scheduled jobs with their state, also heartbeats, those that are due next first, and paused ones last. total counts those that pass the filters. Texts of a job are cut at 500 characters; GET /api/schedules/{id} has them whole.
+         */
+        get: operations["listSchedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** A scheduled job */
+        get: operations["showSchedule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Runs of a scheduled job
+         * @description Lists runs of a job, newest first, also the one in progress and those of a job that was removed since, with how they ended, what they cost and what became of the post of the answer. total counts those that pass the filter.
+         */
+        get: operations["listScheduleRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{id}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a scheduled job now
+         * @description Begins a run whatever the schedule says, also of a paused job. It uses no due time. While a run is in progress none is started, and reason says so. The request is on disk when the answer is sent; the run goes on.
+         */
+        post: operations["runSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a scheduled job
+         * @description It is not due until it is resumed. A run in progress goes on. Heartbeats follow the configuration and are refused with not_allowed.
+         */
+        post: operations["pauseSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused job
+         * @description It is due from now on. A job whose single time has passed, or that has had all its runs, cannot be resumed (wrong_state).
+         */
+        post: operations["resumeSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tools/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recorded calls of tools
+         * @description Lists calls of tools with an effect outside of openclawd, newest first: MCP servers, commands, files and the web. Other calls are in GET /api/runs/{id}. state unknown is that of calls of which it is not known whether they had their effect. Results are cut at 2,000 characters and longer arguments left out; the event seq, and the one after it in its stream, have them. states counts all calls: open, ended and unknown.
+         */
+        get: operations["listToolCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tools/rights": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which tools agents may call
+         * @description Counts the tools that runs of each agent have in its main session, by the policies of the configuration in force. With agent, lists each tool of this one, and of a denied one the setting that denies it. Tools of MCP servers are those that are known now. At most 50 agents are listed; truncated says that there are more.
+         */
+        get: operations["showToolRights"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/mcp/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * State of the MCP servers
+         * @description Lists the MCP servers of mcp.servers by name, with their state in this process and the last lines that their programs wrote. note says why there are none. Secrets of the configuration are masked.
+         */
+        get: operations["listMCPServers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandboxes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * State of the sandboxes of agents' commands
+         * @description Lists what the last probe of each kind of sandbox of each agent could reach, the last one of an agent first; it says nothing about the settings. Agents whose sandbox was never probed, because they have run no command, are absent.
+         */
+        get: operations["listSandboxes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2457,6 +2689,267 @@ export interface components {
             /** @enum {string} */
             status: "ok" | "degraded" | "unready";
             reasons: components["schemas"]["Reason"][];
+        };
+        /** @description A scheduled job, under the names of the gateway's cron methods, and its state. Times are ms since 1970. */
+        ScheduledJob: {
+            id: string;
+            name: string;
+            description?: string;
+            /** @description Absent for the default agent */
+            agentId?: string;
+            sessionKey?: string;
+            enabled: boolean;
+            deleteAfterRun?: boolean;
+            /** Format: int64 */
+            createdAtMs: number;
+            /** Format: int64 */
+            updatedAtMs: number;
+            schedule: {
+                /** @enum {string} */
+                kind: "at" | "every" | "cron";
+                /** @description RFC 3339; without a zone it is UTC */
+                at?: string;
+                /** Format: int64 */
+                everyMs?: number;
+                /** Format: int64 */
+                anchorMs?: number;
+                expr?: string;
+                /** @description Absent for the zone of the host */
+                tz?: string;
+                /** Format: int64 */
+                staggerMs?: number;
+            };
+            /** @enum {string} */
+            sessionTarget: "main" | "isolated";
+            wakeMode: string;
+            payload: {
+                /** @enum {string} */
+                kind: "systemEvent" | "agentTurn" | "heartbeat";
+                text?: string;
+                message?: string;
+                model?: string;
+                thinking?: string;
+                /** Format: int64 */
+                timeoutSeconds?: number;
+            };
+            delivery?: {
+                /** @enum {string} */
+                mode: "none" | "announce";
+                channel?: string;
+                to?: string;
+                accountId?: string;
+                threadId?: string;
+                bestEffort?: boolean;
+            };
+            /** @enum {string} */
+            missed?: "skip" | "last" | "all";
+            maxRuns?: number;
+            check?: {
+                command: string[];
+                /** Format: int64 */
+                timeoutSeconds?: number;
+            };
+            state: {
+                /**
+                 * Format: int64
+                 * @description When it runs next; absent for never
+                 */
+                nextAt?: number;
+                /**
+                 * Format: int64
+                 * @description In a back-off after failures
+                 */
+                notBefore?: number;
+                /** @description The run in progress */
+                runId?: string;
+                /** Format: int64 */
+                runningAt?: number;
+                lastRunId?: string;
+                /** Format: int64 */
+                lastRunAt?: number;
+                lastStatus?: components["schemas"]["ScheduledEnd"];
+                lastError?: string;
+                /** Format: int64 */
+                lastDurationMs?: number;
+                lastDelivery?: components["schemas"]["ScheduledDelivery"];
+                lastDeliveryError?: string;
+                /** @description Runs that were due */
+                runs: number;
+                /** @description Due times without a run */
+                missed: number;
+                /** @description Consecutive failures */
+                errors: number;
+            };
+        };
+        /** @enum {string} */
+        ScheduledEnd: "ok" | "error" | "skipped";
+        /** @enum {string} */
+        ScheduledDelivery: "delivered" | "not-delivered" | "unknown" | "not-requested";
+        ScheduledRun: {
+            runId: string;
+            jobId: string;
+            jobName?: string;
+            /** Format: int64 */
+            dueAt: number;
+            /**
+             * Format: int64
+             * @description When it began
+             */
+            at: number;
+            /**
+             * Format: int64
+             * @description null while it is in progress
+             */
+            endedAt: number | null;
+            /** @description On request */
+            manual: boolean;
+            status?: components["schemas"]["ScheduledEnd"];
+            error?: string;
+            /** @description Beginning of the answer */
+            summary?: string;
+            /** Format: int64 */
+            durationMs?: number;
+            sessionKey?: string;
+            provider?: string;
+            model?: string;
+            modelCalls?: number;
+            usage?: {
+                /** Format: int64 */
+                input: number;
+                /** Format: int64 */
+                output: number;
+                /** Format: int64 */
+                total: number;
+            };
+            delivery?: components["schemas"]["ScheduledDelivery"];
+            deliveryError?: string;
+            /**
+             * Format: int64
+             * @description The event with which it began
+             */
+            seq: number;
+        };
+        /** @enum {string} */
+        ToolCallState: "open" | "ok" | "error" | "unknown";
+        ToolCall: {
+            callId: string;
+            /** @description From 1; a further one follows one that was not made or whose outcome is unknown */
+            attempt: number;
+            state: components["schemas"]["ToolCallState"];
+            /** @description Empty if it was redacted */
+            tool: string;
+            /** @description The MCP server */
+            server?: string;
+            /** @description Why it may be made again if its outcome is unknown: readOnly, idempotent, keyed */
+            repeat?: string;
+            agentId?: string;
+            sessionKey: string;
+            runId?: string;
+            workSessionId?: string;
+            taskId?: string;
+            /** @description How it was called: run, http, wire, cli */
+            entry?: string;
+            /** @description The client, outside of a run */
+            by?: string;
+            /** Format: int64 */
+            calledAtMs: number;
+            /** Format: int64 */
+            tookMs?: number;
+            /** @description Of an unknown outcome: restart, stopped, timeout, connection, broken */
+            reason?: string;
+            /** @description Of a call that was not made, or refused */
+            code?: string;
+            /** @description The result, or what is known of the failure */
+            text?: string;
+            /** @description Arguments with secrets masked; absent if they are long */
+            arguments?: unknown;
+            /** @description Of absent ones */
+            argumentsBytes?: number;
+            /**
+             * Format: int64
+             * @description The event of the call
+             */
+            seq: number;
+        };
+        ToolRight: {
+            tool: string;
+            group: string;
+            /** @description The MCP server that performs it */
+            server?: string;
+            /** @description It has an effect outside of openclawd: its calls are recorded */
+            outside: boolean;
+            repeat?: string;
+            allowed: boolean;
+            /** @description The tool itself excludes the agent, whatever the configuration allows */
+            builtIn?: boolean;
+            why?: string;
+            /** @description How to allow it */
+            hint?: string;
+        };
+        MCPServer: {
+            name: string;
+            /** @enum {string} */
+            transport: "stdio" | "streamable-http";
+            /** @description Its command line or address */
+            launch: string;
+            state: components["schemas"]["MCPState"];
+            /**
+             * Format: int64
+             * @description Of ready: when it was connected, ms since 1970
+             */
+            since?: number;
+            /** @description What it calls itself */
+            version?: string;
+            protocol?: string;
+            /** @description Its tools as agents call them */
+            tools: string[];
+            /** @description Tools that are left out, and why */
+            problems?: string[];
+            /**
+             * Format: int64
+             * @description Since this process began
+             */
+            starts: number;
+            /**
+             * Format: int64
+             * @description Starts that failed, and connections that were lost
+             */
+            failures: number;
+            /** @description Of down: why */
+            error?: string;
+            /**
+             * Format: int64
+             * @description Of down: it is tried again when it is called after this time, ms since 1970
+             */
+            retryAt?: number;
+            /** @description The last lines that its program wrote, also after its end */
+            log?: string[];
+        };
+        /** @enum {string} */
+        SandboxCheck: "read_outside" | "write_outside" | "protected_files" | "network" | "sockets" | "processes" | "environment" | "mounts" | "workspace";
+        /** @enum {string} */
+        MCPState: "idle" | "starting" | "ready" | "down" | "disabled";
+        Sandbox: {
+            agentId: string;
+            /**
+             * @description How commands are kept in; off is not at all
+             * @enum {string}
+             */
+            kind: "bubblewrap" | "landlock" | "off";
+            /** @description Nothing was reached that should not be */
+            sandboxed: boolean;
+            /** @description Commands are meant to have the network */
+            network: boolean;
+            workspace: string;
+            findings: {
+                check: components["schemas"]["SandboxCheck"];
+                reached: boolean;
+                detail?: string;
+            }[];
+            /** @description Why the probe could not run */
+            error?: string;
+            /** Format: int64 */
+            probedAtMs: number;
         };
         /** @enum {string} */
         RunState: "queued" | "running" | "ok" | "error" | "aborted" | "timed_out";
@@ -5270,6 +5763,62 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    showStoredFile: {
+        parameters: {
+            query?: {
+                /** @description The file name to suggest */
+                name?: string;
+            };
+            header?: never;
+            path: {
+                /** @description 64 hexadecimal digits */
+                sha256: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "image/png": string;
+                    "image/jpeg": string;
+                    "image/gif": string;
+                    "image/webp": string;
+                };
+            };
+            /** @description A part of the file */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The file is the one that the client has */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            /** @description There is no such part */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
     listEvents: {
         parameters: {
             query?: {
@@ -6788,6 +7337,462 @@ export interface operations {
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listSchedules: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent, case-insensitive */
+                agent?: string;
+                /** @description Only jobs that are due again, or only paused and ended ones */
+                enabled?: "true" | "false";
+                /** @description Text in name or id, in either case */
+                q?: string;
+                limit?: components["parameters"]["limit"];
+                /** @description Number of jobs to leave out at the beginning */
+                offset?: number;
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The jobs */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        jobs: components["schemas"]["ScheduledJob"][];
+                        count: number;
+                        total: number;
+                        /** @description Jobs are started here when they are due (cron.enabled); null if another gateway keeps them, or with as_of */
+                        on: boolean | null;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    showSchedule: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job with its state */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        job: components["schemas"]["ScheduledJob"];
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listScheduleRuns: {
+        parameters: {
+            query?: {
+                /** @description Ends to list (ok, error, skipped), separated by commas or repeated; without it, all, and the run in progress */
+                status?: string;
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the previous answer to the same query, to get the next page */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        runs: components["schemas"]["ScheduledRun"][];
+                        count: number;
+                        total: number;
+                        nextCursor: string | null;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    runSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The run is stored, or one is in progress */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        started: boolean;
+                        runId?: string;
+                        /** @enum {string} */
+                        reason?: "already-running";
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    pauseSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        job: components["schemas"]["ScheduledJob"];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    resumeSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the job. Percent-decoded once. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
+                    by?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The change is stored, or nothing had to be changed */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        ok: true;
+                        /** @description false if it was so already */
+                        changed: boolean;
+                        job: components["schemas"]["ScheduledJob"];
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    listToolCalls: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent, case-insensitive */
+                agent?: string;
+                /** @description Name of the tool */
+                tool?: string;
+                /** @description Name of the MCP server */
+                server?: string;
+                state?: components["schemas"]["ToolCallState"];
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the previous answer to the same query, to get the next page */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        calls: components["schemas"]["ToolCall"][];
+                        count: number;
+                        states: {
+                            /** Format: int64 */
+                            open: number;
+                            /** Format: int64 */
+                            ended: number;
+                            /** Format: int64 */
+                            unknown: number;
+                        };
+                        nextCursor: string | null;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
+            507: components["responses"]["Problem"];
+        };
+    };
+    showToolRights: {
+        parameters: {
+            query?: {
+                /** @description Id of the one agent, case-insensitive */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rights */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        agents: {
+                            agentId: string;
+                            /** @description The profile of tools in force for it */
+                            profile: string;
+                            allowed: number;
+                            denied: number;
+                        }[];
+                        tools: components["schemas"]["ToolRight"][];
+                        /** @description Agents of the configuration */
+                        count: number;
+                        truncated: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    listMCPServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The servers */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        servers: components["schemas"]["MCPServer"][];
+                        count: number;
+                        note?: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    listSandboxes: {
+        parameters: {
+            query?: {
+                /** @description Id of the agent, case-insensitive */
+                agent?: string;
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last probes */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sandboxes: components["schemas"]["Sandbox"][];
+                        count: number;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Behind"];
             507: components["responses"]["Problem"];
         };
     };
