@@ -24,7 +24,7 @@ import (
 func story(t testing.TB, n int) []eventstore.StreamAppend {
 	t.Helper()
 	var lines []*eventstore.Event
-	for _, name := range []string{"1-every-type", "10-pairing", "11-edits", "14-schedules", "1-imported", "2-sessions", "3-runs", "4-flows", "5-tasks", "6-continuation", "7-discord"} {
+	for _, name := range []string{"1-every-type", "10-pairing", "11-edits", "14-schedules", "15-approvals", "1-imported", "2-sessions", "3-runs", "4-flows", "5-tasks", "6-continuation", "7-discord"} {
 		for line := range strings.Lines(string(readGolden(t, name+".ndjson"))) {
 			parsed, rejection := ndjson.ParseLine([]byte(line))
 			if rejection != nil || parsed.Exported == nil {

@@ -172,7 +172,7 @@ func TestRebuildOfAnUnknownProjection(t *testing.T) {
 	b := setup(t, definitions()...)
 	err := b.engine.Rebuild(t.Context(), projections.RebuildOptions{Names: []string{"index", "nonsense"}})
 	unknown := wantAs[*projections.UnknownError](t, err)
-	want := &projections.UnknownError{Name: "nonsense", Known: []string{"route", "session", "run", "work", "a2a", "task", "continuation", "schedule", "plan",
+	want := &projections.UnknownError{Name: "nonsense", Known: []string{"route", "session", "run", "work", "a2a", "task", "continuation", "schedule", "permission", "plan",
 		"routing", "response", "index", "conversation"}}
 	if diff := cmp.Diff(want, unknown); diff != "" || unknown.Hint() == "" {
 		t.Errorf("error (-want +got):\n%s", diff)

@@ -114,6 +114,8 @@ func TestOtherProcessReadsEveryView(t *testing.T) {
 		{"work/e1", "discord.sent", map[string]any{"effectId": "e1", "channelId": "5", "threadId": thread, "messageId": "1100000000000000004", "purpose": "request"}},
 		{"collab/q1", "a2a.collaborate.sent", map[string]any{"collabId": "q1", "fromAgent": "eden", "toAgent": "ruda", "threadId": thread, "reuseKey": "eden:ruda",
 			"messageIds": []string{"1100000000000000004"}, "sentAt": epoch, "tracked": true}},
+		{"call_approval/call_1", "tool.approval_requested", map[string]any{"approvalId": "call_1", "agentId": "eden", "tool": "exec", "callHash": "h",
+			"requestedAtMs": epoch, "expiresAtMs": epoch + 60_000}},
 		{"thread/" + thread, "thread.participant.registered", map[string]any{"threadId": thread, "agentId": "eden", "reason": "collaborate"}},
 	} {
 		mustAppend(t, db, to(e.stream, eventstore.NewEvent{Type: e.typ, AgentID: "eden", Data: object(e.data)}.WithTS(epoch+1_000)))
