@@ -260,6 +260,9 @@ func (r *Recording) Check(t testing.TB, ask Ask, unknown ...string) {
 		if path == "/api/problems" && status == http.StatusOK && !same {
 			same = sameProblems(t, body, a.body)
 		}
+		if path == "/api/schedules" && !same { // whether jobs are started was not recorded
+			same = status == a.status && bytes.Equal(body, bytes.Replace(a.body, []byte(`"on":true`), []byte(`"on":null`), 1))
+		}
 		switch {
 		case same && status >= http.StatusBadRequest:
 		case slices.ContainsFunc(unknown, func(below string) bool { return path == below || strings.HasPrefix(path, below+"/") }):
