@@ -2,6 +2,8 @@ package prompt_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,4 +89,36 @@ func FuzzHistory(f *testing.F) {
 			t.Fatalf("%d tokens of %d, %s", fitted.Tokens, tokens, diff)
 		}
 	})
+}
+
+// Pictures beside the log are read for the newest messages, as many as there is room for; those that are gone are left out.
+func TestShowReadsTheNewestPictures(t *testing.T) {
+	t.Parallel()
+	content := func(id string) json.RawMessage {
+		return json.RawMessage(`[{"type":"text","text":"look"},{"type":"file","sha256":"` + id + `","mimeType":"image/png","bytes":1},
+			{"type":"file","sha256":"` + id + `-text","mimeType":"text/plain","bytes":1}]`)
+	}
+	var messages []llm.Message
+	for i := range 12 {
+		messages = append(messages, prompt.Message(&coordination.SessionMessage{Author: "user", Content: content(fmt.Sprint(i))}))
+	}
+	blind := slices.Clone(messages)
+	prompt.Show(blind, nil)
+	var read []string
+	prompt.Show(messages, func(id string) []byte {
+		if id == "11" { // redacted
+			return nil
+		}
+		read = append(read, id)
+		return []byte("picture " + id)
+	})
+	if want := []string{"10", "9", "8", "7", "6", "5", "4", "3"}; !slices.Equal(read, want) {
+		t.Errorf("read %q, want %q", read, want)
+	}
+	for i := range messages {
+		want := i >= 3 && i <= 10
+		if shown := len(messages[i].Images) == 1 && string(messages[i].Images[0].Data) == fmt.Sprint("picture ", i); shown != want || len(blind[i].Images) > 0 {
+			t.Errorf("message %d shows %v, without a store %v", i, messages[i].Images, blind[i].Images)
+		}
+	}
 }

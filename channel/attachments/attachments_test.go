@@ -1,0 +1,119 @@
+package attachments_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/attachments"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
+	"github.com/pronto-lab/openclawd/media"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+)
+
+// host is a file host: a file is named by the status with which it answers.
+type host struct{ url string }
+
+func newHost(t *testing.T) host {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var status int
+		if _, err := fmt.Sscan(strings.Trim(r.URL.Path, "/"), &status); err != nil {
+			status = http.StatusTeapot
+		}
+		if status == http.StatusFound {
+			w.Header().Set("Location", "/200")
+		}
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "7")
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "content")
+	}))
+	t.Cleanup(s.Close)
+	return host{s.URL}
+}
+
+func (h host) Fetch(ctx context.Context, account, ref string, w io.Writer) error {
+	switch ref {
+	case "big":
+		return channel.ErrFileTooLarge
+	case "foreign":
+		return channel.ErrForeignFile
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/"+ref, http.NoBody)
+	if err != nil {
+		return err
+	}
+	return channel.Download(http.DefaultTransport, r, "fetch a file", account, w)
+}
+
+func do(t *testing.T, attempt int, limit int64, files ...attach.File) (attach.Result, error) {
+	t.Helper()
+	store := media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 20 })
+	own := newHost(t)
+	s := attachments.New(attachments.Options{Bots: func(string) channel.Fetcher { return own }, Store: store, Limit: func(string, string) int64 { return limit },
+		Logger: slog.New(slog.DiscardHandler), Attempts: 2,
+		Deposit: func(agent, id, name string, _ io.Reader) (string, error) {
+			return agent + "/" + id[:4] + "-" + name, nil
+		}})
+	order := attach.Order{Channel: "slack", AccountID: "acc", AgentID: "eden", Files: files}
+	payload, err := json.Marshal(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Do(t.Context(), workqueue.Item{Attempt: attempt}, &coordination.WorkScheduled{Payload: payload})
+	var result attach.Result
+	if err == nil {
+		err = json.Unmarshal(text, &result)
+	}
+	return result, err
+}
+
+// A file that cannot be had does not hold up its message: the agent is told why.
+func TestWhyAFileIsMissing(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]string{
+		"200": "", "404": "no longer has it", "410": "no longer has it", "403": "refuses it", "302": "refuses it", "400": "refuses it", "big": "of this size",
+		"foreign": "does not lie with the service", "": "does not lie with the service",
+	} {
+		got, err := do(t, 1, 100, attach.File{Name: "a.txt", Type: "text/plain", Ref: ref})
+		if err != nil || len(got.Files) != 1 {
+			t.Fatalf("%s: %+v, %v", ref, got, err)
+		}
+		f := got.Files[0]
+		if stored := f.SHA256 != "" && f.Path != "" && f.Size == 7; stored != (want == "") || want != "" && !strings.Contains(f.Reason, want) {
+			t.Errorf("%q is %+v, want %q", ref, f, want)
+		}
+	}
+	if got, err := do(t, 1, 6, attach.File{Ref: "200"}, attach.File{Ref: "200", Size: 7}); err != nil ||
+		!strings.Contains(got.Files[0].Reason, "larger than") || !strings.Contains(got.Files[1].Reason, "larger than") {
+		t.Errorf("files over the limit: %+v, %v", got, err)
+	}
+}
+
+// A failure that may go away is repeated, as late as the host asks for; the last one is told.
+func TestFailuresThatGoAway(t *testing.T) {
+	t.Parallel()
+	for ref, want := range map[string]time.Duration{"500": 0, "429": 7 * time.Second} {
+		_, err := do(t, 1, 100, attach.File{Ref: ref})
+		var hint interface{ RetryAfter() time.Duration }
+		if err == nil || errors.As(err, &hint) != (want > 0) || want > 0 && hint.RetryAfter() != want {
+			t.Errorf("%s: %v, want it repeated after %s", ref, err, want)
+		}
+		if got, err := do(t, 2, 100, attach.File{Ref: ref}); err != nil || got.Files[0].Reason != "the service does not answer" {
+			t.Errorf("%s, the last time: %+v, %v", ref, got, err)
+		}
+	}
+}
