@@ -191,8 +191,8 @@ requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no lin
 bench: build ## Measure speed and memory, each against its own baseline (ARGS="append lookup --json")
 	CGO_ENABLED=0 $(GO) build -o bin/openclawd-bench ./bench
 	./bin/openclawd-bench $(ARGS)
-	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkDiscord' -benchtime 1x -timeout 30m ./server | \
-		$(call requires,^BenchmarkDiscord)
+	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^Benchmark(Discord|Telegram|Slack)' -benchtime 1x -timeout 30m ./server | \
+		$(call requires,^BenchmarkSlack)
 
 # Up to 1b966c4 the benchmarks are a command of openclawd itself.
 .PHONY: bench-compare
