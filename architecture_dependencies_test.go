@@ -82,6 +82,7 @@ var layout = []rule{
 		"one package knows the database's tables and companion files"},
 	{"migrate", []string{"coordination", "eventstore", "internal", "migrate", "projections"},
 		"moving in makes events and needs no server; a directory of OpenClaw is read without knowing what becomes of it"},
+	{"migrate/back", []string{"coordination", "eventstore", "projections"}, "moving out reads the log only"},
 	{"migrate/openclaw", []string{"coordination", "migrate/openclaw"}, "a directory is read without knowing what becomes of it"},
 	{"replay", []string{"config", "coordination", "database", "eventstore", "internal", "projections", "replay"},
 		"replay reads nothing but the database"},

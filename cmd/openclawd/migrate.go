@@ -18,7 +18,7 @@ import (
 )
 
 func newMigrate(p *process) *cobra.Command {
-	return newGroup("migrate", "Move in from OpenClaw, or migrate the schema of a database", newMigrateOpenClaw(p), newMigrateStatus(p), newMigrateUp(p))
+	return newGroup("migrate", "Move in from OpenClaw, or migrate the schema of a database", newMigrateOpenClaw(p), newMigrateBack(p), newMigrateStatus(p), newMigrateUp(p))
 }
 
 func newMigrateStatus(p *process) *cobra.Command {
