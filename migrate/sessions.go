@@ -51,6 +51,10 @@ func (x *sessionTaker) take() error {
 	}
 	for i := range x.s.Transcripts {
 		tr := &x.s.Transcripts[i]
+		if here[i] != "" && x.isRunOf(here[i], tr.ID) {
+			x.report.count(Sessions).Already++
+			return nil
+		}
 		if reason, detail := x.refuses(here, i); reason != "" {
 			x.report.count(Sessions).Left++
 			x.leave(tr.Place, reason, detail, "")
@@ -107,6 +111,12 @@ func (x *sessionTaker) keyOf(id string) (key string, err error) {
 		return err
 	})
 	return key, err
+}
+
+// isRunOf reports whether the session is a second name of a scheduled job's session, which OpenClaw gives each run of it: both have the same
+// transcript.
+func (x *sessionTaker) isRunOf(key, id string) bool {
+	return strings.Contains(key, ":cron:") && x.key.String() == key+":run:"+id
 }
 
 // refuses says why a transcript cannot be taken over.

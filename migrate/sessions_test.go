@@ -215,3 +215,23 @@ func (h *home) decide(t *testing.T, k coordination.SessionKey, decide func(sessi
 		t.Fatal(err)
 	}
 }
+
+// OpenClaw lists the last run of a scheduled job as a session of its own, which has the transcript of the job's session. The run before has
+// its own.
+func TestRunsOfJobsAreNotSecondSessions(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.store(stored("agent:eden:cron:j1", "t2", ""), stored("agent:eden:cron:j1:run:t1", "t1", ""), stored("agent:eden:cron:j1:run:t2", "t2", ""))
+	h.transcript("t1.jsonl", header("t1"), said("a1", "user", "first", 1))
+	h.transcript("t2.jsonl", header("t2"), said("a2", "user", "second", 2))
+	for range 2 {
+		if r := h.migrate(); !r.Complete || len(r.Left) > 0 {
+			t.Errorf("report %+v", r)
+		}
+		h.wantShown("t1", "user: first")
+		h.wantShown("t2", "user: second")
+	}
+	if s := h.session("agent:eden:cron:j1"); s == nil || s.ID != "t2" {
+		t.Errorf("session %+v", s)
+	}
+}
