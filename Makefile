@@ -49,6 +49,18 @@ release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, S
 		-nfpm '$(NFPM)' -cyclonedx '$(CYCLONEDX)' -minisign '$(MINISIGN)' $(if $(MINISIGN_KEY),-key '$(MINISIGN_KEY)')
 	@cat $(DIST)/SHA256SUMS
 
+# The documentation as pages that can be searched; VitePress is pinned by the lock file, and no other target needs it.
+SITE_MODULES := docs/site/node_modules/.package-lock.json
+
+$(SITE_MODULES): docs/site/package-lock.json
+	npm ci --prefix docs/site --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+.PHONY: site
+site: $(SITE_MODULES) ## Build the documentation in bin/site, with search and llms.txt, and check its links (needs Node 20.19; SITE_BASE=/path/)
+	npm --prefix docs/site --silent run build
+	node docs/site/check.mjs bin/site
+
 # Most bytes of the stripped program for linux/amd64. What it is made of is in docs/performance.md. It uses the compiled packages of `make build`.
 SIZE_LIMIT := 42200000
 

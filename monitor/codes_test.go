@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-var updateCodes = flag.Bool("update", false, "write web/src/lib/i18n/codes.json")
+var update = flag.Bool("update", false, "write web/src/lib/i18n/codes.json and docs/api-reference.md")
 
 // codesOfPage is what the dictionary of the page is compared with: the codes of each named enumeration of openapi.yaml.
 const codesOfPage = "../web/src/lib/i18n/codes.json"
@@ -126,7 +126,7 @@ func TestCodesOfTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = append(text, '\n')
-	if *updateCodes {
+	if *update {
 		if err := os.WriteFile(codesOfPage, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
