@@ -85,7 +85,7 @@ var promises = []struct {
 		{"tasks", "No update of a task is lost, and a task is what folding its events gives."},
 		{"task-files", "Task files equal the tables after a kill, manual edits are kept aside, and text survives unchanged."},
 		{"continuation", "Each cause leads to one prompt, whatever fails; no task is forgotten in a simulated week."},
-		{"approvals", "A task or plan is decided once."},
+		{"approvals", "A task, plan or call of a tool is decided once, and such a call is made only after its approval, also over kills."},
 	}},
 	{"Discord", []promise{
 		{"one-decision", "A message is decided once for all bots: the mentioned agent answers once, the others observe."},
