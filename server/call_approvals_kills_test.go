@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,73 +24,176 @@ import (
 // approvalRounds is how often the server is killed while people decide about calls.
 var approvalRounds = testscale.Of[uint64](5, 50)
 
-const approvalScript = `{"rules": [
+const (
+	approvalScript = `{"rules": [
 	{"when": {"after": "tool"}, "answer": {"text": "result: {{result}}"}},
 	{"when": {"contains": ["line"]}, "answer": {"text": "I run it.", "toolCalls": [{"name": "exec", "arguments": {"command":"echo '{{message}}' >> effects.txt"}}]}}]}`
 
+	patient = "line that waits" // no one decides about it before the last kill
+	late    = "line too late"   // no one decides about it at all
+)
+
+// approvalKills is a state directory whose server is killed while calls wait.
+type approvalKills struct {
+	dir   string
+	asked int
+}
+
+// configure sets how long calls wait.
+func (k *approvalKills) configure(t *testing.T, seconds int) {
+	t.Helper()
+	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
+		models: {scripted: {script: 'approvals.json'}}, tools: {exec: {sandbox: 'off'}, approvals: {timeoutSeconds: %d, rules: [{tools: ['exec'], decision: 'ask'}]}}}`,
+		filepath.Join(k.dir, "home"), seconds)
+	for name, text := range map[string]string{settings.FileName: conf, "approvals.json": approvalScript} {
+		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ask has an agent make a call that waits: one that adds a line, "" being a new one. It returns the run.
+func (k *approvalKills) ask(t *testing.T, c *client.Client, session, line string) (runID string) {
+	t.Helper()
+	k.asked++
+	runID = fmt.Sprint("run-", k.asked)
+	calls[any](t, c, "agent", map[string]any{"message": cmp.Or(line, fmt.Sprint("line ", k.asked)), "agentId": "main", "sessionKey": "agent:main:" + session,
+		"idempotencyKey": runID})
+	return runID
+}
+
+// waitingCall is a call as the gateway lists it.
+type waitingCall struct {
+	ID      string
+	Request struct{ Command string }
+}
+
+// waitingCalls lists calls that wait, once there are any that a filter wants.
+func waitingCalls(ctx context.Context, c *client.Client, wants func(*waitingCall) bool) (list []waitingCall, err error) {
+	for {
+		payload, err := c.Call(ctx, "exec.approval.list", struct{}{})
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(payload, &list); err != nil {
+			return nil, err
+		}
+		if list = slices.DeleteFunc(list, func(one waitingCall) bool { return !wants(&one) }); len(list) > 0 {
+			return list, nil
+		}
+		if _, err = c.Call(ctx, "agent.wait", map[string]any{"runId": "none", "timeoutMs": 5}); err != nil { // a while
+			return nil, err
+		}
+	}
+}
+
+func isPatient(one *waitingCall) bool { return strings.Contains(one.Request.Command, patient) }
+
+// patientIn returns the approval of the line that waits.
+func patientIn(t *testing.T, c *client.Client) (id string) {
+	t.Helper()
+	list, err := waitingCalls(t.Context(), c, isPatient)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	return list[0].ID
+}
+
+// decideUntil decides about calls that wait, as they come, until stop is called or the server is gone.
+func decideUntil(t *testing.T, c *client.Client, random func(int) int) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			list, err := waitingCalls(ctx, c, func(one *waitingCall) bool { return !isPatient(one) })
+			if err != nil {
+				return
+			}
+			decision := []string{"allow-once", "allow-once", "deny"}[random(3)]
+			_, _ = c.Call(ctx, "exec.approval.resolve", map[string]string{"id": list[random(len(list))].ID, "decision": decision}) // it may be decided, or the server gone
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// killPoints are the events of the gateway at which the server is killed: a call waits, is decided about, is made, has ended. "" is any time.
+var killPoints = []string{"", eventRequested, eventResolved, "start", "result"}
+
+const eventRequested, eventResolved = "exec.approval.requested", "exec.approval.resolved"
+
+// round asks for four calls, decides about some that wait, and kills the server at a point or, if that does not come, at a random time.
+func (k *approvalKills) round(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	k.configure(t, []int{1, 3600}[random.IntN(2)])
+	v := startVictim(t, k.dir)
+	point, skip := killPoints[random.IntN(len(killPoints))], random.IntN(3)
+	reached := make(chan struct{}, 1_000)
+	c := connect(t, v.url, func(o *client.Options) {
+		o.Caps = []string{"tool-events"}
+		o.Event = func(e client.Event) {
+			if point == "" || e.Name != point && !strings.Contains(string(e.Payload), `"phase":"`+point+`","name":"exec"`) {
+				return
+			}
+			if skip--; skip < 0 {
+				select {
+				case reached <- struct{}{}:
+				default:
+				}
+			}
+		}
+	})
+	for range 4 {
+		k.ask(t, c, fmt.Sprint("s", random.IntN(4)), "")
+	}
+	decided := decideUntil(t, c, random.IntN)
+	soon := time.NewTimer(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+	select {
+	case <-soon.C:
+	case <-reached:
+	}
+	v.kill()
+	decided()
+	_ = c.Close()
+}
+
 // Calls wait for people while the program is killed, again and again, around their requests, decisions and continuations. What was approved
-// is done at most once, what was not is never done, and in the end no run is left: each has been decided, or broken off with its request.
+// is done at most once, and what was not is never done; a call that no one decides waits through all kills, and another one is refused when
+// its time is over. In the end no run is left: each has been decided, or broken off with its request.
 //
 // Promise: approvals
 func TestKillsAroundApprovals(t *testing.T) {
 	t.Parallel()
 	rounds, base := crashSetting(t, storetest.EnvCrashRounds, approvalRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
 	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
-	dir := t.TempDir()
-	home := filepath.Join(dir, "home")
-	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
-		models: {scripted: {script: 'approvals.json'}}, tools: {exec: {sandbox: 'off'}, approvals: {rules: [{tools: ['exec'], decision: 'ask'}]}}}`, home)
-	for name, text := range map[string]string{settings.FileName: conf, "approvals.json": approvalScript} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	asked := 0
-	ask := func(c *client.Client, session string) {
-		asked++
-		if _, err := c.Call(t.Context(), "agent", map[string]any{"message": fmt.Sprintf("line %d", asked), "agentId": "main", "sessionKey": "agent:main:" + session,
-			"idempotencyKey": fmt.Sprint("run-", asked)}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	k := &approvalKills{dir: t.TempDir()}
+	k.configure(t, 3600)
+	v := startVictim(t, k.dir)
+	c := connect(t, v.url)
+	k.ask(t, c, "patient", patient)
+	waits := patientIn(t, c)
+	v.kill()
+	_ = c.Close()
 	for round := range rounds {
-		r := rand.New(rand.NewPCG(base+round, 11))
-		v := startVictim(t, dir)
-		c := connect(t, v.url)
-		for range 4 {
-			ask(c, fmt.Sprint("s", r.IntN(4)))
-		}
-		deciding, stop := context.WithCancel(t.Context())
-		decided := make(chan struct{})
-		go func() {
-			defer close(decided)
-			for decideOne(deciding, c, r.IntN) == nil {
-			}
-		}()
-		kill := time.NewTimer(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
-		<-kill.C
-		v.kill()
-		stop()
-		<-decided
-		_ = c.Close()
+		k.round(t, rand.New(rand.NewPCG(base+round, 11)))
 	}
 
+	k.configure(t, 1)
 	p := startReloading(t, nil, func(o *Options) {
-		o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
+		o.StateDir, o.DB, o.Gateway = k.dir, filepath.Join(k.dir, database.Name), "127.0.0.1:0"
 	})
-	c := connect(t, gatewayURL(p.gatewayAddress()))
-	ask(c, "last")
-	settled, stop := context.WithCancel(t.Context())
-	decided := make(chan struct{})
-	go func() {
-		defer close(decided)
-		for decideOne(settled, c, func(int) int { return 0 }) == nil {
-		}
-	}()
+	c = connect(t, gatewayURL(p.gatewayAddress()))
+	if now := patientIn(t, c); now != waits {
+		t.Errorf("after all kills %s waits instead of %s", now, waits)
+	}
+	calls[any](t, c, "agent.wait", map[string]any{"runId": k.ask(t, c, "late", late), "timeoutMs": testscale.Patience.Milliseconds()})
+	calls[any](t, c, "exec.approval.resolve", map[string]string{"id": waits, "decision": "allow-once"})
+	k.ask(t, c, "last", "")
+	decided := decideUntil(t, c, func(int) int { return 0 })
 	waitForWork(t, p.Program)
-	stop()
-	<-decided
-	judgeApprovals(t, p, filepath.Join(home, "effects.txt"))
+	decided()
+	judgeApprovals(t, p, filepath.Join(k.dir, "home", "effects.txt"))
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
@@ -97,28 +202,7 @@ func TestKillsAroundApprovals(t *testing.T) {
 	}
 }
 
-// decideOne decides about one call that waits, if there is one, or waits for the next. Approvals are as likely as refusals.
-func decideOne(ctx context.Context, c *client.Client, random func(int) int) error {
-	payload, err := c.Call(ctx, "exec.approval.list", struct{}{})
-	if err != nil {
-		return err
-	}
-	var list []struct{ ID string }
-	if err := json.Unmarshal(payload, &list); err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		_, err = c.Call(ctx, "agent.wait", map[string]any{"runId": "none", "timeoutMs": 5}) // a while
-		return err
-	}
-	decision := []string{"allow-once", "deny"}[random(2)]
-	if _, err = c.Call(ctx, "exec.approval.resolve", map[string]string{"id": list[random(len(list))].ID, "decision": decision}); err != nil && ctx.Err() == nil {
-		return nil // it was decided, or the server is gone, which the next call tells
-	}
-	return err
-}
-
-// judgeApprovals compares the effects of calls with what was decided about them.
+// judgeApprovals compares the effects of calls with what was decided about them, and with their ends in the log.
 func judgeApprovals(t *testing.T, p *reloading, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -129,50 +213,75 @@ func judgeApprovals(t *testing.T, p *reloading, file string) {
 	for line := range strings.Lines(string(text)) {
 		times[strings.TrimSpace(line)]++
 	}
-	call, decision := map[string]string{}, map[string]string{} // by approval
-	err = eachEvent(t, p, func(typ, stream string, data []byte) error {
+	decisions := decisionsOf(t, p)
+	counts := map[string]int{}
+	for line, decided := range decisions {
+		counts[decided]++
+		if decided == "" {
+			t.Errorf("%q waits, but no run does", line)
+		}
+	}
+	for line, n := range times {
+		if n > 1 || decisions[line] != "approved" {
+			t.Errorf("%q had its effect %d times, and is %s", line, n, decisions[line])
+		}
+	}
+	if decisions[patient] != "approved" || times[patient] != 1 || decisions[late] != "expired" {
+		t.Errorf("%q is %s and had its effect %d times; %q is %s", patient, decisions[patient], times[patient], late, decisions[late])
+	}
+	j := judgeEffects(t, p.Program)
+	for command, well := range j.outcome {
+		if line := lineOf(command); well && times[line] != 1 {
+			t.Errorf("%q ended well, and had its effect %d times", line, times[line])
+		}
+	}
+	t.Logf("decided: %v; %d effects, %d outcomes are unknown; %d runs were continued", counts, len(times), j.unknown, j.resumed)
+}
+
+// lineOf is the line that a command adds.
+func lineOf(command string) string {
+	_, rest, _ := strings.Cut(command, "'")
+	line, _, _ := strings.Cut(rest, "'")
+	return line
+}
+
+// decisionsOf returns what was decided about each line, "" being nothing. Each is asked for and decided about once.
+func decisionsOf(t *testing.T, p *reloading) map[string]string {
+	t.Helper()
+	decisions, lines := map[string]string{}, map[string]string{} // the latter by approval
+	err := eachEvent(t, p, func(typ string, data []byte) error {
 		var d struct {
 			ApprovalID, Decision string
 			Arguments            struct{ Command string }
 		}
-		if !strings.HasPrefix(typ, "tool.approval_") {
+		if typ != coordination.TypeToolApprovalRequested && typ != coordination.TypeToolApprovalDecided {
 			return nil
 		}
 		if err := json.Unmarshal(data, &d); err != nil {
 			return err
 		}
-		switch typ {
-		case coordination.TypeToolApprovalRequested:
-			_, rest, _ := strings.Cut(d.Arguments.Command, "'")
-			call[d.ApprovalID], _, _ = strings.Cut(rest, "'")
-		case coordination.TypeToolApprovalDecided:
-			if decision[d.ApprovalID] != "" {
-				t.Errorf("%s is decided twice", d.ApprovalID)
+		if typ == coordination.TypeToolApprovalRequested {
+			line := lineOf(d.Arguments.Command)
+			if _, is := decisions[line]; is {
+				t.Errorf("%q is asked for twice", line)
 			}
-			decision[d.ApprovalID] = d.Decision
+			lines[d.ApprovalID], decisions[line] = line, ""
+			return nil
 		}
+		line := lines[d.ApprovalID]
+		if decisions[line] != "" {
+			t.Errorf("%q is decided twice", line)
+		}
+		decisions[line] = d.Decision
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	approved, counts := map[string]bool{}, map[string]int{}
-	for id, line := range call {
-		counts[decision[id]]++
-		if decision[id] == "" {
-			t.Errorf("%s waits, but no run does", id)
-		}
-		approved[line] = approved[line] || decision[id] == "approved"
-	}
-	for line, n := range times {
-		if n > 1 || !approved[line] {
-			t.Errorf("%q had its effect %d times, approved: %v", line, n, approved[line])
-		}
-	}
-	t.Logf("decided: %v; %d effects", counts, len(times))
+	return decisions
 }
 
-func eachEvent(t *testing.T, p *reloading, visit func(typ, stream string, data []byte) error) error {
+func eachEvent(t *testing.T, p *reloading, visit func(typ string, data []byte) error) error {
 	for after := int64(0); ; {
 		events, err := p.Program.log.Read(t.Context(), after, 1_000)
 		if err != nil || len(events) == 0 {
@@ -180,7 +289,7 @@ func eachEvent(t *testing.T, p *reloading, visit func(typ, stream string, data [
 		}
 		for i := range events {
 			after = events[i].Seq
-			if err := visit(events[i].Type, events[i].Stream, events[i].Data); err != nil {
+			if err := visit(events[i].Type, events[i].Data); err != nil {
 				return err
 			}
 		}

@@ -34,8 +34,11 @@ func untilLogged(t *testing.T, r *reloading, eventType string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), a2atest.Patience)
 	defer cancel()
-	for r.count(t, eventType) < n {
-		head, err := r.Program.log.Head(ctx)
+	for {
+		head, err := r.Program.log.Head(ctx) // before it is counted, or what comes in between would not end the wait
+		if r.count(t, eventType) >= n {
+			return
+		}
 		if err == nil {
 			_, err = r.Program.log.Wait(ctx, head.Seq+1)
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -149,7 +150,7 @@ func waitForWork(t *testing.T, p *Program) {
 
 // effectsJudged is what the log says of the calls.
 type effectsJudged struct {
-	outcome          map[string]bool // whether the last outcome is an end without an error, by the line that was to be added
+	outcome          map[string]bool // whether the last outcome is an end without an error, by the line that was to be added, or the command
 	unknown, resumed int
 }
 
@@ -170,7 +171,7 @@ func judgeEffects(t *testing.T, p *Program) effectsJudged {
 			e := &events[i]
 			after = e.Seq
 			var d struct {
-				Arguments       struct{ Line string }
+				Arguments       struct{ Line, Command string }
 				Resume, IsError bool
 			}
 			switch e.Type {
@@ -182,7 +183,7 @@ func judgeEffects(t *testing.T, p *Program) effectsJudged {
 				if err := json.Unmarshal(e.Data, &d); err != nil {
 					t.Fatal(err)
 				}
-				line[e.Stream], open[e.Stream] = d.Arguments.Line, true
+				line[e.Stream], open[e.Stream] = cmp.Or(d.Arguments.Line, d.Arguments.Command), true
 			case coordination.TypeToolEnded, coordination.TypeToolOutcomeUnknown:
 				if !open[e.Stream] {
 					t.Errorf("%s: another outcome, or one without an intent", e.Stream)
