@@ -49,13 +49,13 @@ const larger = { 'editor.js': 125, 'chart.js': 25 };
 const budgets = [
   ['scripts before the first page', zipped(named.filter((file) => file.endsWith('.js')).concat('now.js')), 130 * kib],
   ['styles before the first page', zipped(named.filter((file) => file.endsWith('.css')).concat('now.css')), 20 * kib],
-  ['all styles', zipped(all.filter((file) => file.endsWith('.css'))), 32 * kib],
+  ['all styles', zipped(all.filter((file) => file.endsWith('.css'))), 34 * kib],
   ...pages.map(
     (file) => /** @type {[string, number, number]} */ ([`page ${file}`, zipped([file]), (larger[file] ?? 25) * kib]),
   ),
   // A quarter of it is the editor and the chart of SQL, which only administrators load. 4 KiB are the sentences for the prompts of the program
   // in both languages, and the summary of a comparison.
-  ['all files', zipped(all), 526 * kib],
+  ['all files', zipped(all), 548 * kib],
 ];
 for (const [name, size, budget] of budgets) {
   console.log(`${name.padEnd(32)}${(size / kib).toFixed(1).padStart(8)} of ${budget / kib} KiB gzipped`);

@@ -14,6 +14,7 @@ const pages = [
   'search?q=webhook',
   'inbox?tab=decided',
   'owed?open=false',
+  'tools?tab=rights',
   'health',
   'log?scope=all&at=120',
   'log?as_of=200',

@@ -3,7 +3,19 @@ import { expect, shown, test, visit, type Page } from './stage/test.ts';
 /** Path of the page that is shown, below the root. */
 const place = (page: Page) => decodeURIComponent(new URL(page.url()).pathname.replace(/^\/ui\//, ''));
 
-const letters = { c: 'c', t: 'tasks', a: 'agents', i: 'inbox', o: 'owed', l: 'log', m: 'time', w: 'why', s: 'sql' };
+const letters = {
+  c: 'c',
+  t: 'tasks',
+  a: 'agents',
+  i: 'inbox',
+  o: 'owed',
+  l: 'log',
+  m: 'time',
+  w: 'why',
+  s: 'sql',
+  d: 'schedules',
+  u: 'tools',
+};
 
 test('T-KEYS g and a letter open each page', async ({ page, hub }) => {
   await visit(page, hub.url());

@@ -157,6 +157,8 @@ test('T-PAST every link inside the past keeps it, and nothing can be changed the
     'search?q=배포',
     'inbox',
     'owed',
+    'schedules',
+    'tools',
     'log',
     'time',
     'health',

@@ -1,5 +1,6 @@
 import Activity from '@lucide/svelte/icons/activity';
 import Bot from '@lucide/svelte/icons/bot';
+import CalendarClock from '@lucide/svelte/icons/calendar-clock';
 import CircleAlert from '@lucide/svelte/icons/circle-alert';
 import CircleHelp from '@lucide/svelte/icons/circle-question-mark';
 import Database from '@lucide/svelte/icons/database';
@@ -11,6 +12,7 @@ import Reply from '@lucide/svelte/icons/reply';
 import Search from '@lucide/svelte/icons/search';
 import Settings from '@lucide/svelte/icons/settings';
 import SquareKanban from '@lucide/svelte/icons/square-kanban';
+import Wrench from '@lucide/svelte/icons/wrench';
 import type { Component } from 'svelte';
 import type { Word } from '$lib/i18n/index.svelte';
 
@@ -69,6 +71,18 @@ export const routes: Route[] = [
     title: { ko: '답장 대기', en: 'Owed' },
     load: () => import('../pages/owed/Page.svelte'),
     navigation: { icon: Reply, group: 'main', key: 'o', badge: 'owed', phone: true },
+  },
+  {
+    path: 'schedules/:id?',
+    title: { ko: '예약', en: 'Schedules' },
+    load: () => import('../pages/schedules/Page.svelte'),
+    navigation: { icon: CalendarClock, group: 'tools', key: 'd' },
+  },
+  {
+    path: 'tools',
+    title: { ko: '도구', en: 'Tools' },
+    load: () => import('../pages/tools/Page.svelte'),
+    navigation: { icon: Wrench, group: 'tools', key: 'u' },
   },
   { path: 'chat/:agent', title: { ko: '채팅', en: 'Chat' }, load: () => import('../pages/chat/Page.svelte') },
   { path: 'flow/:id', title: { ko: '흐름', en: 'Flow' }, load: () => import('../pages/flow/Page.svelte') },

@@ -39,6 +39,8 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'inbox?tab=decided',
     'owed',
     'owed?open=false',
+    'schedules',
+    'tools',
     'search?q=배포',
     'search?q=task',
     'health',

@@ -26,6 +26,7 @@ export const runCauses: Record<string, Word> = dictionary({
   ...channelNames,
   chat: { ko: '채팅', en: 'chat' },
   agent: { ko: '명령줄', en: 'command line' },
+  cron: { ko: '예약', en: 'schedule' },
   http: { ko: 'HTTP', en: 'HTTP' },
 });
 
@@ -49,6 +50,7 @@ export const workKinds: Record<string, Word> = dictionary({
   webhook: { ko: '웹훅', en: 'webhook' },
   collab_tracker: { ko: '협업 요청 살피기', en: 'watch of a request' },
   milestone: { ko: '마일스톤 맞추기', en: 'milestone update' },
+  'cron.check': { ko: '예약의 확인 명령', en: 'check of a scheduled job' },
   subagent_cleanup: { ko: '하위 에이전트 정리', en: 'clean-up of a sub-agent' },
 });
 

@@ -10,8 +10,11 @@ import { askedOf } from '../owed/asked';
 import { owedKinds, owedPrompts, owedStates, type Owed } from '../owed/words';
 import { lineText, outcomeText } from '../../pages/tasks/progress';
 import { taskLines } from '../../pages/tasks/progress.words';
-import { routingReasons, routingWarnings } from './routing';
+import { sandboxChecks } from '../../pages/agents/sandbox.words';
+import { deliveries as scheduledDeliveries, ends as scheduledEnds } from '../../pages/schedules/words';
 import { configCodes } from '../../pages/settings/words';
+import { callStates, serverStates } from '../../pages/tools/states.words';
+import { routingReasons, routingWarnings } from '../../pages/why/routing.words';
 import { locale, type Word } from './index.svelte';
 
 /** Dictionary of each list of codes that the page shows. */
@@ -28,6 +31,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   FlowOutcome: codes.flowOutcomes,
   FlowPhase: codes.flowPhases,
   HealthCode: healthReasons,
+  MCPState: serverStates,
   Outcome: codes.outcomes,
   OwedKind: owedKinds,
   OwedState: owedStates,
@@ -39,9 +43,13 @@ const dictionaries: Record<string, Record<string, Word>> = {
   RoutingReason: routingReasons,
   RoutingWarning: routingWarnings,
   RunState: codes.runStates,
+  SandboxCheck: sandboxChecks,
+  ScheduledDelivery: scheduledDeliveries,
+  ScheduledEnd: scheduledEnds,
   SessionStatus: codes.sessionStatuses,
   TaskPriority: codes.priorities,
   TaskState: codes.taskStates,
+  ToolCallState: callStates,
   WaitStatus: codes.waitStatuses,
 };
 

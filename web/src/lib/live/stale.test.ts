@@ -26,6 +26,11 @@ it('names the task of an event', () => {
   for (const key of ['task:task_1', 'tasks', 'agent:eden', 'problems'] as const) expect(keys).toContain(key);
 });
 
+it('names what schedules, tools and sandboxes change', () => {
+  const keys = staleByEvents([event('cron.run.due'), event('tool.ended'), event('sandbox.probed')], []);
+  for (const key of ['schedules', 'tools', 'sandboxes'] as const) expect(keys).toContain(key);
+});
+
 it('reads hints', () => {
   const keys = staleByHint({ type: 'task_step_update', agentId: 'eden', taskId: 'task_1', timestamp: '', data: {} });
   expect([...keys].sort()).toEqual(['agent:eden', 'agents', 'task:task_1', 'tasks']);

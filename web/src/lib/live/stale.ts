@@ -20,7 +20,10 @@ export type Key =
   | `collab:${string}`
   | 'problems'
   | 'config'
-  | 'discord';
+  | 'discord'
+  | 'schedules'
+  | 'tools'
+  | 'sandboxes';
 
 /** Types of events by their beginning, and the kinds that they change. */
 const kinds: [prefix: string, Key[]][] = [
@@ -45,6 +48,9 @@ const kinds: [prefix: string, Key[]][] = [
   ['gateway.', ['agents', 'runs', 'problems']],
   ['identity.', ['discord', 'agents']],
   ['import.', ['problems']],
+  ['cron.', ['schedules']],
+  ['tool.', ['tools']],
+  ['sandbox.', ['sandboxes']],
 ];
 /** These change what is told of other events, whichever they are. */
 const everything = /^(log|projection)\./;

@@ -208,4 +208,18 @@ export const w = words({
     ko: (name: string) => `${name}에게 말하기`,
     en: (name: string) => `Tell ${name}`,
   },
+  sandbox: { ko: '명령의 샌드박스', en: 'Sandbox of its commands' },
+  sandboxHolds: { ko: '막혀 있음', en: 'holds' },
+  sandboxOpen: { ko: '막혀 있지 않음', en: 'does not hold' },
+  sandboxOff: { ko: '샌드박스 없음', en: 'no sandbox' },
+  sandboxNetwork: { ko: '네트워크는 쓰게 되어 있습니다.', en: 'Commands are meant to have the network.' },
+  sandboxReached: { ko: (what: string) => `닿은 것: ${what}`, en: (what: string) => `reached: ${what}` },
+  sandboxUnknown: {
+    ko: '아직 확인한 적 없음: 명령을 실행하지 않았습니다.',
+    en: 'not probed yet: it has run no command',
+  },
+  sandboxNotRead: { ko: '읽지 못했습니다.', en: 'It could not be read.' },
+  toolCalls: { ko: '도구 호출', en: 'Calls of tools' },
+  toolRights: { ko: '도구 권한', en: 'Permissions' },
+  schedules: { ko: '예약', en: 'Schedules' },
 });

@@ -1,5 +1,5 @@
-import type { Schemas } from '../api/client';
-import { dictionary, type Word } from './index.svelte';
+import type { Schemas } from '$lib/api/client';
+import { dictionary, type Word } from '$lib/i18n/index.svelte';
 
 /** Why an agent handles a message, observes it or drops it. "이 에이전트" is the one that the reason stands beside. */
 export const routingReasons: Record<Schemas['RoutingReason'], Word> = dictionary({
