@@ -256,6 +256,31 @@ fuzz: ## Run every fuzz target for a while (FUZZTIME=20s)
 		done; \
 	done
 
+# Inputs of testdata/fuzz are tried by every test run.
+.PHONY: fuzz-keep
+fuzz-keep: ## Keep inputs that fuzzing found in testdata/fuzz: the smallest ones, until a target has KEEP=12
+	@set -e; found="$$($(GO) env GOCACHE)/fuzz/$$($(GO) list -m)"; \
+		find "$$found" -type d -name 'Fuzz*' | sort | while read -r from; do \
+			package=".$$(dirname "$${from#"$$found"}")"; target=$${from##*/}; into="$$package/testdata/fuzz/$$target"; \
+			grep -qsw "func $$target" "$$package"/*_test.go || continue; \
+			mkdir -p "$$into"; \
+			ls -Sr "$$from" | while read -r input; do \
+				[ "$$(ls "$$into" | wc -l)" -lt "$(or $(KEEP),12)" ] || break; cp -n "$$from/$$input" "$$into/$$input"; \
+			done; \
+		done
+
+# Where the database cannot be reached, it is said and no failure: that is no fault of ours.
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in the code that the program calls (GOVULNDB=address of a database)
+	@db=$${GOVULNDB:-https://vuln.go.dev}; \
+		if curl --silent --fail --max-time 20 --output /dev/null "$$db/index/db.json"; then \
+			CGO_ENABLED=0 $(GO) run $(GOVULNCHECK) -db "$$db" ./cmd/openclawd; \
+		else \
+			printf '!!!\n!!! NOT RUN: govulncheck, because %s cannot be reached\n!!!\n' "$$db"; \
+		fi
+
 .PHONY: lint
 lint: ## Check format, vet, staticcheck and the architecture tests
 	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \

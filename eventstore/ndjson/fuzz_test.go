@@ -55,7 +55,11 @@ func FuzzLine(f *testing.F) {
 		if rejection != nil {
 			t.Fatalf("its export is rejected: %+v", rejection)
 		}
-		if diff := cmp.Diff(saidBy(e), saidBy(again.Event)); diff != "" {
+		first, second := saidBy(e), saidBy(again.Event)
+		if first.Original != "" && second.Original == "" && cmp.Equal(recordOf(t, e.Original, e.ID), reproduced(t, &again.Event)) {
+			first.Original = "" // a line without data is exported with empty data, and then says no more than the event
+		}
+		if diff := cmp.Diff(first, second); diff != "" {
 			t.Fatalf("export and import (-first +second):\n%s", diff)
 		}
 	})
