@@ -48,6 +48,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 //	mask FILE                  write stdout to FILE with hashes and times of storage replaced
 //	schema VERSION FILE        write the SQL that makes a database of an older schema to FILE
 //	sqlite FILE STATEMENT...   run statements on a database, @FILE is one in a file; the value that a SELECT gives is stdout
+//	page PATH                  run the command lines that a document shows
 //	leave DIR                  let nothing prompt the agents of DIR, a copy of the sample, to go on with their tasks
 //
 // Without the build tag full only those scripts run that start no server.
@@ -81,7 +82,7 @@ func TestScripts(t *testing.T) {
 			return errors.Join(os.Mkdir(home, 0o700), os.CopyFS(filepath.Join(env.WorkDir, "sample"), stateFiles{}))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "sqlite": runSQL, "leave": leave,
+			"cli": cli, "exits": exits, "until": waitFor, "capture": capture, "server": startServer, "halt": haltServer, "get": get, "mask": mask, "schema": schema, "sqlite": runSQL, "leave": leave, "page": runPage,
 		},
 	})
 }

@@ -54,13 +54,22 @@ function leadOutside(md) {
   });
 }
 
+/** leaveBraces shows {{braces}} of the documents as they are: the pages are templates of Vue. */
+function leaveBraces(md) {
+  for (const rule of ["text", "code_inline", "code_block"]) {
+    const render = md.renderer.rules[rule];
+    md.renderer.rules[rule] = (...args) => render(...args).replaceAll("{{", "&#123;&#123;");
+  }
+}
+
 /** github gives headings the anchors that GitHub gives them. */
 const github = (text) =>
   [...text.trim().toLowerCase()].map((c) => (c === " " ? "-" : /[\p{L}\p{N}_-]/u.test(c) ? c : "")).join("");
 
-/** firstSentence is what llms.txt says of a page. */
+/** firstSentence is what llms.txt says of a page: of its first paragraph, which is no heading, table, list, block of code or picture. */
 function firstSentence(text) {
-  const paragraph = text.split(/\n\s*\n/).find((p) => /^[A-Z*`"[]/.test(p) && !p.startsWith("[")) ?? "";
+  const paragraphs = text.replace(/^```.*?^```$/gms, "").split(/\n\s*\n/);
+  const paragraph = paragraphs.find((p) => !/^\s*$|^(#|\||<|    |[*-] |\d+\. )/.test(p)) ?? "";
   const plain = paragraph.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replace(/[*]/g, "");
   return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, ".") ?? plain;
 }
@@ -71,7 +80,7 @@ function writeForModels({ outDir, pages }) {
   const entries = pages.map((file) => {
     const text = readFileSync(join(root, file), "utf8");
     const address = addressOf(file).replace(/\.md$/, ".html");
-    return { file, text, group: named.get(addressOf(file)) ?? "Optional", line: `- [${/^# (.+)$/m.exec(text)?.[1] ?? file}](${address}): ${firstSentence(text)}` };
+    return { file, text, group: named.get(addressOf(file)) ?? "Optional", line: `- [${/^# (.+)$/m.exec(text)?.[1] ?? file}](${address})${firstSentence(text).replace(/^(?=.)/, ": ")}` };
   });
   const groups = [...sidebar.map((g) => g.text), "Optional"].map((name) => `## ${name}\n\n${entries.filter((e) => e.group === name).map((e) => e.line).join("\n")}\n`);
   writeFileSync(join(outDir, "llms.txt"), `# openclawd\n\n> Coordination backend for teams of LLM agents: one program, one SQLite file.\n\n${groups.join("\n")}`);
@@ -98,7 +107,10 @@ export default {
     anchor: { slugify: github },
     headers: { slugify: github },
     toc: { slugify: github },
-    config: leadOutside,
+    config: (md) => {
+      leadOutside(md);
+      leaveBraces(md);
+    },
     languageAlias: { json5: "jsonc" },
   },
   // The pages are above node_modules, where its packages would not be found.
