@@ -16,7 +16,7 @@ import (
 )
 
 func newConfig(p *process) *cobra.Command {
-	return newGroup("config", "Inspect the configuration", newConfigCheck(p), newConfigShow(p))
+	return newGroup("config", "Inspect the configuration", newConfigCheck(p), newConfigImport(p), newConfigShow(p))
 }
 
 type configCheckFlags struct {

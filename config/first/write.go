@@ -87,5 +87,5 @@ func (e *ExistsError) Error() string { return "a configuration exists already: "
 func (e *ExistsError) Code() string  { return "exists" }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 func (e *ExistsError) Hint() string {
-	return "openclawd serve uses it, openclawd config check checks it; --force writes a new one and keeps this one beside it"
+	return "openclawd serve uses it, openclawd config check checks it; init --force writes a new one and keeps this one beside it"
 }
