@@ -3,13 +3,15 @@ package channel
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // Post is a message to post.
 type Post struct {
 	AccountID string
 	ChannelID string // a channel, thread or conversation
-	Content   string
+	Content   string // "" with a File
+	File      *File
 	Nonce     string   // stable for the same message across retries; 1 to 25 characters
 	Notify    []string // user ids that are notified if the text mentions them; no others are
 	ReplyTo   string   // id of the message it replies to, without notifying its author; a missing one is ignored
@@ -17,6 +19,16 @@ type Post struct {
 	// Components are the buttons below it: an array in the service's own form; see Poster.Components. nil is none.
 	Components json.RawMessage
 }
+
+// File is a file to post, or to search for.
+type File struct {
+	Name, Type string
+	Size       int64
+	Content    []byte // nil in a Lookup
+}
+
+// FileTime is how long a request may take that posts a file.
+const FileTime = time.Minute
 
 // Posted is a posted message.
 type Posted struct {
@@ -58,6 +70,7 @@ type Lookup struct {
 	ChannelID string
 	Nonce     string // messages only
 	Content   string // messages only, used if the service does not return the nonce
+	File      *File  // likewise: its size
 	ReplyTo   string // messages only: what it replies to
 	Name      string // threads only
 	Since     int64  // ms since 1970: time of the first request

@@ -25,6 +25,7 @@ type Channel struct {
 
 	MaxMessage    int  // characters of a message
 	MaxThreadName int  // characters of a thread's name
+	MaxFile       int  // bytes of a file that bots post
 	UTF16         bool // characters are UTF-16 code units, not code points
 
 	// Typing is for how long the service shows that a bot is typing; 0: it cannot.
@@ -43,9 +44,9 @@ type Channel struct {
 
 // channels is fixed: an id that begins with any other name is none, so that no id leads to a stream of another family.
 var channels = []Channel{
-	{Name: Discord, Title: "Discord", Status: "https://discordstatus.com", MaxMessage: 2000, MaxThreadName: 100, Typing: 10 * time.Second, Nonces: true, Siblings: true, place: KeyChannel},
-	{Name: Telegram, Title: "Telegram", Status: "https://telegram.org/apps", MaxMessage: 4096, MaxThreadName: 128, UTF16: true, Typing: 5 * time.Second, place: KeyGroup, thread: "topic"},
-	{Name: Slack, Title: "Slack", Status: "https://slack-status.com", MaxMessage: 4000, MaxThreadName: 80, Siblings: true, letters: true, place: KeyChannel, thread: "thread"},
+	{Name: Discord, Title: "Discord", Status: "https://discordstatus.com", MaxMessage: 2000, MaxThreadName: 100, MaxFile: 10 << 20, Typing: 10 * time.Second, Nonces: true, Siblings: true, place: KeyChannel},
+	{Name: Telegram, Title: "Telegram", Status: "https://telegram.org/apps", MaxMessage: 4096, MaxThreadName: 128, MaxFile: 50 << 20, UTF16: true, Typing: 5 * time.Second, place: KeyGroup, thread: "topic"},
+	{Name: Slack, Title: "Slack", Status: "https://slack-status.com", MaxMessage: 4000, MaxThreadName: 80, MaxFile: 50 << 20, Siblings: true, letters: true, place: KeyChannel, thread: "thread"},
 }
 
 // Channels returns all channels, Discord first.

@@ -258,7 +258,11 @@ func (b *bot) refused() bool {
 
 // ask makes one request and classifies its outcome.
 func (b *bot) ask(ctx context.Context, deed, place string, r request) (answer, *channel.Error) {
-	limited, cancel := context.WithTimeout(ctx, b.bots.o.TimeLimit)
+	limit := b.bots.o.TimeLimit
+	if r.file != nil {
+		limit = max(limit, channel.FileTime)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	a, err := b.wire.ask(limited, r)
 	if around, is := errors.AsType[*url.Error](err); is && r.secret {

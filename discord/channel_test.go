@@ -120,7 +120,11 @@ func (d *stage) FileTrouble(what channeltest.Trouble) {
 func (d *stage) Posts(place string) (posts []channeltest.Post) {
 	for _, m := range d.Messages(place) {
 		if agent := d.agents[m.Author.ID]; agent != "" {
-			posts = append(posts, channeltest.Post{ID: m.ID, Agent: agent, Text: m.Content})
+			post := channeltest.Post{ID: m.ID, Agent: agent, Text: m.Content}
+			for _, f := range m.Attachments {
+				post.Text += channeltest.FileText(d.FileOf(f))
+			}
+			posts = append(posts, post)
 		}
 	}
 	return posts

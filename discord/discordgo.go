@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
 
 // session implements wire with discordgo.
@@ -141,16 +144,38 @@ func (w *session) ask(ctx context.Context, r request) (answer, error) {
 			return answer{}, fmt.Errorf("encode a request: %w", err)
 		}
 	}
+	kind := "application/json"
+	if r.file != nil {
+		var err error
+		if body, kind, err = withFile(body, r.file); err != nil {
+			return answer{}, fmt.Errorf("encode a request: %w", err)
+		}
+	}
 	x := &capturingTransport{transport: w.o.transport}
 	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.a.sent = true }}
 	client := &http.Client{Transport: x, CheckRedirect: stay}
 	bucket := discordgo.NewRatelimiter().LockBucket("") // its own, shared with no waiter
-	_, err := w.own.RequestWithLockedBucket(r.method, discordgo.EndpointAPI+r.path[1:], "application/json", body, bucket, 0,
+	_, err := w.own.RequestWithLockedBucket(r.method, discordgo.EndpointAPI+r.path[1:], kind, body, bucket, 0,
 		discordgo.WithContext(httptrace.WithClientTrace(ctx, &trace)), discordgo.WithClient(client))
 	if x.a.status != 0 {
 		return x.a, nil // the library's own parsing is not used
 	}
 	return x.a, err
+}
+
+// withFile is a form of a JSON body and a file.
+func withFile(body []byte, file *channel.File) (form []byte, kind string, err error) {
+	var to bytes.Buffer
+	parts := multipart.NewWriter(&to)
+	if err := parts.WriteField("payload_json", string(body)); err != nil {
+		return nil, "", err
+	}
+	part, err := parts.CreateFormFile("files[0]", file.Name)
+	if err == nil {
+		_, err = part.Write(file.Content)
+	}
+	err = errors.Join(err, parts.Close())
+	return to.Bytes(), parts.FormDataContentType(), err
 }
 
 // capturingTransport is the transport of one request, and keeps the raw answer.

@@ -77,6 +77,9 @@ func (b *Bots) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Pos
 // means reports whether a message of the bot may be the one searched for.
 func means(l *channel.Lookup, m *messageShape) bool {
 	nonce := m.nonce()
+	if l.File != nil && nonce == "" {
+		return len(m.Attachments) == 1 && m.Attachments[0].Size == l.File.Size
+	}
 	return nonce != "" && nonce == l.Nonce || nonce == "" && strings.TrimSpace(m.Content) == strings.TrimSpace(l.Content)
 }
 

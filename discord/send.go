@@ -56,7 +56,7 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 		return channel.Posted{}, err
 	}
 	a, err := b.queued(ctx, deed, p.AccountID, p.ChannelID, messageLane(p.ChannelID), b.paces.Load().messages,
-		request{method: http.MethodPost, path: "/channels/" + p.ChannelID + "/messages", body: form})
+		request{method: http.MethodPost, path: "/channels/" + p.ChannelID + "/messages", body: form, file: p.File})
 	if err != nil {
 		return channel.Posted{}, err
 	}
@@ -77,7 +77,7 @@ func formOfPost(deed string, p *channel.Post) (messageForm, error) {
 	var components []json.RawMessage
 	n, nonce := utf8.RuneCountInString(p.Content), utf8.RuneCountInString(p.Nonce)
 	switch {
-	case coordination.TrimJS(p.Content) == "":
+	case coordination.TrimJS(p.Content) == "" && p.File == nil:
 		return refuse("content is empty", "say something")
 	case n > collaborate.MaxMessage:
 		return refuse(fmt.Sprintf("content has %d characters, Discord allows %d", n, collaborate.MaxMessage), "split it with collaborate.Chunks")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
 )
 
 // wire is a bot's connection to Discord, implemented with a library.
@@ -43,9 +45,10 @@ type wireOptions struct {
 
 type request struct {
 	method string
-	path   string // below the version: /channels/1/messages
-	body   any    // nil if there is none
-	secret bool   // the path contains a secret
+	path   string        // below the version: /channels/1/messages
+	body   any           // nil if there is none
+	file   *channel.File // sent with the body as a form; nil is none
+	secret bool          // the path contains a secret
 }
 
 type answer struct {

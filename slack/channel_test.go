@@ -165,7 +165,11 @@ func (d *stage) FileTrouble(what channeltest.Trouble) { d.trouble(what, "downloa
 func (d *stage) Posts(id string) (posts []channeltest.Post) {
 	for _, m := range d.Messages(chatOf(id)) {
 		if agent := d.agents[m.User]; agent != "" {
-			posts = append(posts, channeltest.Post{ID: id + ":" + m.TS, Agent: agent, Text: m.Text})
+			post := channeltest.Post{ID: id + ":" + m.TS, Agent: agent, Text: m.Text}
+			for _, f := range m.Files {
+				post.Text += channeltest.FileText(d.FileOf(f.ID))
+			}
+			posts = append(posts, post)
 		}
 	}
 	return posts
@@ -190,12 +194,20 @@ func (d *stage) Twice(on bool) {
 	}
 }
 
-func (d *stage) Trouble(what channeltest.Trouble, after int) { d.trouble(what, posting, after) }
+func (d *stage) Trouble(what channeltest.Trouble, after int) {
+	d.inject(what, slacktest.Match{Test: func(r slacktest.Request) bool {
+		return r.Method == posting || r.Method == "files.completeUploadExternal"
+	}}, after)
+}
 
 func (d *stage) trouble(what channeltest.Trouble, method string, after int) {
+	d.inject(what, slacktest.Match{Method: method}, after)
+}
+
+func (d *stage) inject(what channeltest.Trouble, match slacktest.Match, after int) {
 	effects := map[channeltest.Trouble]slacktest.Effect{channeltest.Refused: slacktest.Unavailable(http.StatusInternalServerError),
 		channeltest.Lost: slacktest.LoseAnswer(), channeltest.Limited: slacktest.TooManyRequests(time.Second), channeltest.NeverOut: slacktest.Cut()}
-	d.Inject(slacktest.Fault{Match: slacktest.Match{Method: method}, After: after, Effect: effects[what]})
+	d.Inject(slacktest.Fault{Match: match, After: after, Effect: effects[what]})
 }
 
 func (d *stage) Blind(on bool) {

@@ -28,6 +28,9 @@ func (b *Apps) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Pos
 	const deed = "search for a message"
 	m, in, found, err := b.find(ctx, deed, &l, func(m *messageShape) (id string, means bool) {
 		id = place{chat: m.Channel}.messageID(m.TS)
+		if l.File != nil {
+			return id, len(m.Files) == 1 && m.Files[0].Size == l.File.Size
+		}
 		if kind, nonce := m.key("nonce"); kind == metadataPost {
 			return id, nonce == l.Nonce
 		}

@@ -220,12 +220,21 @@ func (w *session) respond(ctx context.Context, to string, body any) (answer, err
 	if err != nil {
 		return answer{}, fmt.Errorf("encode an answer: %w", err)
 	}
+	return w.send(ctx, to, "application/json", text)
+}
+
+func (w *session) upload(ctx context.Context, to string, content []byte) (answer, error) {
+	return w.send(ctx, to, "application/octet-stream", content)
+}
+
+// send posts a body to an address that Slack gave, without the token.
+func (w *session) send(ctx context.Context, to, kind string, body []byte) (answer, error) {
 	x := &capturingTransport{transport: w.o.transport, userAgent: w.o.userAgent}
-	r, err := http.NewRequestWithContext(x.trace(ctx), http.MethodPost, to, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(x.trace(ctx), http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, errAddress
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", kind)
 	response, err := (&http.Client{Transport: x, CheckRedirect: stay}).Do(r)
 	if err == nil {
 		_ = response.Body.Close()
@@ -243,8 +252,8 @@ func (w *session) file(ctx context.Context, address string) (*http.Request, erro
 	return r, nil
 }
 
-// errAddress replaces errors that show the address of an interaction, which is a secret.
-var errAddress = errors.New("the interaction has no usable address")
+// errAddress replaces errors that show an address that Slack gave, which is a secret.
+var errAddress = errors.New("the address that Slack gave cannot be requested")
 
 // capturingTransport is the transport of one request, and keeps the raw answer.
 type capturingTransport struct {

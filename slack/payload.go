@@ -38,6 +38,7 @@ type editedShape struct {
 }
 
 type fileShape struct {
+	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Mimetype string `json:"mimetype"`
 	Size     int64  `json:"size"`

@@ -53,6 +53,9 @@ func (b *Apps) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	if err != nil {
 		return channel.Posted{}, err
 	}
+	if p.File != nil {
+		return b.sendFile(ctx, deed, own, place{chat: in.chat, thread: thread}, &p)
+	}
 	if thread != "" {
 		args.Set("thread_ts", thread)
 	}
@@ -94,7 +97,7 @@ func (b *Apps) form(deed string, p *channel.Post, in place) (url.Values, error) 
 	service, _ := coordination.ChannelNamed(coordination.Slack)
 	n := service.Length(p.Content)
 	switch {
-	case coordination.TrimJS(p.Content) == "":
+	case coordination.TrimJS(p.Content) == "" && p.File == nil:
 		return refuse("content is empty", "say something")
 	case n > service.MaxMessage:
 		return refuse(fmt.Sprintf("content has %d characters, Slack advises at most %d", n, service.MaxMessage), "split it with collaborate.ChunksFor")
@@ -137,12 +140,7 @@ func (a *app) threadOf(ctx context.Context, deed, id string, in place, replyTo s
 	}
 	got, refused := a.ask(ctx, deed, id, "conversations.replies", url.Values{"channel": {in.chat}, "ts": {ts}, "limit": {"1"}})
 	if refused != nil && passing(refused.Class) {
-		f := refused.Failure
-		if f.Status != http.StatusTooManyRequests {
-			f = collaborate.Failure{Unsent: true} // the post itself
-		}
-		refused.Failure, refused.Class = f, collaborate.Classify(f)
-		return "", refused
+		return "", unposted(refused)
 	}
 	var page pageShape
 	root := ""

@@ -25,6 +25,8 @@ type wire interface {
 	ask(ctx context.Context, r request) (answer, error)
 	// respond sends an answer to the address of an interaction, likewise.
 	respond(ctx context.Context, to string, body any) (answer, error)
+	// upload sends the content of a file to the address that Slack gave for it, which is a secret.
+	upload(ctx context.Context, to string, content []byte) (answer, error)
 	// file is a request for a file on Slack's own host. It contains the token.
 	file(ctx context.Context, address string) (*http.Request, error)
 }

@@ -260,7 +260,11 @@ func (b *bot) refused() bool {
 
 // ask makes one request and classifies its outcome.
 func (b *bot) ask(ctx context.Context, deed, place string, f form) (answer, *channel.Error) {
-	limited, cancel := context.WithTimeout(ctx, b.bots.o.TimeLimit)
+	limit := b.bots.o.TimeLimit
+	if post, is := f.(sendForm); is && post.file != nil {
+		limit = max(limit, channel.FileTime)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	a, err := b.wire.ask(limited, f)
 	return a, failed(ctx, deed, b.account, place, a, err)

@@ -145,7 +145,14 @@ func (s *stage) Posts(place string) (posts []channeltest.Post) {
 	for _, m := range s.at(place).Messages() {
 		for agent, bot := range s.bots {
 			if m.From.ID == bot.ID {
-				posts = append(posts, channeltest.Post{ID: fmt.Sprintf("%s:%d", place, m.MessageID), Agent: agent, Text: marked(m)})
+				post := channeltest.Post{ID: fmt.Sprintf("%s:%d", place, m.MessageID), Agent: agent, Text: marked(m)}
+				if m.Document != nil {
+					post.Text += channeltest.FileText(s.FileOf(m.Document.FileID))
+				}
+				for _, photo := range m.Photo {
+					post.Text += channeltest.FileText(s.FileOf(photo.FileID))
+				}
+				posts = append(posts, post)
 			}
 		}
 	}
@@ -176,12 +183,20 @@ func (s *stage) Forget(agent string) { s.bots[agent].Drop() }
 
 func (s *stage) Twice(on bool) { s.RepeatUpdates(on) }
 
-func (s *stage) Trouble(what channeltest.Trouble, after int) { s.trouble(what, "sendMessage", after) }
+func (s *stage) Trouble(what channeltest.Trouble, after int) {
+	s.inject(what, telegramtest.Match{Test: func(r telegramtest.Request) bool {
+		return r.Method == "sendMessage" || r.Method == "sendDocument" || r.Method == "sendPhoto"
+	}}, after)
+}
 
 func (s *stage) trouble(what channeltest.Trouble, method string, after int) {
+	s.inject(what, telegramtest.Match{Method: method}, after)
+}
+
+func (s *stage) inject(what channeltest.Trouble, match telegramtest.Match, after int) {
 	effects := map[channeltest.Trouble]telegramtest.Effect{channeltest.Refused: telegramtest.Unavailable(500), channeltest.Lost: telegramtest.LoseAnswer(),
 		channeltest.Limited: telegramtest.TooMany(time.Second), channeltest.NeverOut: telegramtest.Cut()}
-	s.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: method}, After: after, Effect: effects[what]})
+	s.Inject(telegramtest.Fault{Match: match, After: after, Effect: effects[what]})
 }
 
 // Blind changes nothing: bots of Telegram always are.

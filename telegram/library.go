@@ -80,7 +80,7 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 	case webhookForm:
 		_, err = w.own.GetWebhookInfo(ctx)
 	case sendForm:
-		_, err = w.own.SendMessage(ctx, f.params())
+		err = w.send(ctx, f)
 	case editForm:
 		_, err = w.own.EditMessageText(ctx, &api.EditMessageTextParams{ChatID: f.chat, MessageID: f.message, Text: f.text, ParseMode: modeOf(f.markdown),
 			LinkPreviewOptions: noPreview()})
@@ -104,6 +104,24 @@ func (w *library) call(ctx context.Context, f form) (err error) {
 		_, err = w.own.GetChatMember(ctx, &api.GetChatMemberParams{ChatID: f.chat, UserID: f.user})
 	}
 	return err
+}
+
+// send posts a text, a picture or another file.
+func (w *library) send(ctx context.Context, f sendForm) (err error) {
+	text := f.params()
+	switch {
+	case f.file == nil:
+		_, err = w.own.SendMessage(ctx, text)
+	case f.photo:
+		_, err = w.own.SendPhoto(ctx, &api.SendPhotoParams{ChatID: f.chat, MessageThreadID: f.topic, ReplyParameters: text.ReplyParameters, Photo: f.upload()})
+	default:
+		_, err = w.own.SendDocument(ctx, &api.SendDocumentParams{ChatID: f.chat, MessageThreadID: f.topic, ReplyParameters: text.ReplyParameters, Document: f.upload()})
+	}
+	return err
+}
+
+func (f sendForm) upload() models.InputFile {
+	return &models.InputFileUpload{Filename: f.file.Name, Data: bytes.NewReader(f.file.Content)}
 }
 
 func (f sendForm) params() *api.SendMessageParams {

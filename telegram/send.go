@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
 // Send implements channel.Poster. Where Telegram cannot parse the markup, the text is posted without any. Because no
@@ -24,6 +25,9 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	}
 	text := b.markup(p.Content, p.Notify)
 	f := sendForm{chat: at.chat, text: text.markdown, markdown: true, keyboard: p.Components}
+	if p.File != nil {
+		f.file, f.photo, f.markdown = p.File, isPhoto(p.File), false
+	}
 	if p.ReplyTo != "" {
 		f.replyTo = own.numberOf(at.chat, p.ReplyTo)
 	}
@@ -45,6 +49,13 @@ func (b *Bots) Send(ctx context.Context, p channel.Post) (channel.Posted, error)
 	posted := b.posted(own, &m)
 	posted.Tell = func(ctx context.Context) { b.tell(ctx, own, &m, &p, posted.ID) }
 	return posted, nil
+}
+
+// maxPhoto is the size limit of what Telegram takes as a picture, in bytes.
+const maxPhoto = 10 << 20
+
+func isPhoto(f *channel.File) bool {
+	return (f.Type == "image/png" || f.Type == "image/jpeg") && len(f.Content) <= maxPhoto
 }
 
 // maxShortName is how many characters of a name are shown in a text that names would make too long: it is shorter than any
@@ -85,7 +96,7 @@ func (b *Bots) check(deed string, p *channel.Post) error {
 		}
 	}
 	switch n := limits.Length(p.Content); {
-	case coordination.TrimJS(p.Content) == "":
+	case coordination.TrimJS(p.Content) == "" && p.File == nil:
 		return refuse("content is empty", "say something")
 	case n > limits.MaxMessage:
 		return refuse(fmt.Sprintf("content has %d characters, Telegram allows %d", n, limits.MaxMessage), "split it")
@@ -119,6 +130,10 @@ func (b *Bots) post(ctx context.Context, deed string, own *bot, id string, f sen
 	if f.markdown && unparsed(refused) {
 		own.log.Warn("Telegram cannot parse the markup of a message; posted without", "place", id, "err", refused)
 		f.text, f.markdown = plain, false
+		a, refused = own.ask(ctx, deed, id, f)
+	}
+	if f.photo && refused != nil && refused.Class == collaborate.ClassRejected { // not every picture has the form of a photo
+		f.photo = false
 		a, refused = own.ask(ctx, deed, id, f)
 	}
 	if refused != nil {
@@ -158,6 +173,9 @@ func (b *Bots) tell(ctx context.Context, own *bot, m *messageShape, p *channel.P
 		Author: channel.Author{User: channel.User{ID: idText(user), Name: own.current().UserName, Bot: true}, Account: own.account},
 	}}
 	f := &fact.Message
+	if p.File != nil {
+		f.Attachments = []channel.Attachment{{Name: p.File.Name, Type: p.File.Type, Size: p.File.Size}}
+	}
 	if who, known := b.Registry().Account(own.account); known {
 		f.Author.Agent = who.AgentID
 	}

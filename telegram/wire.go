@@ -54,6 +54,8 @@ type (
 		replyTo  int
 		keyboard json.RawMessage // rows of buttons; nil is none
 		ask      bool            // the person's client begins a reply to it
+		file     *channel.File   // posted instead of the text
+		photo    bool            // the file is posted as a picture
 	}
 
 	editForm struct {

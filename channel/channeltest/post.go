@@ -3,6 +3,7 @@ package channeltest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ func (m *team) ended(effectID string) (state delivery.State) {
 	return ""
 }
 
-// asked is a delivery of two messages.
+// asked is a delivery of two messages, or of these and a file.
 type asked struct {
 	effect, place string
 	texts         []string
@@ -66,6 +67,10 @@ func (m *team) asks(guild, place string, i int) asked {
 	one := asked{fmt.Sprint("send/", i), place, []string{fmt.Sprintf("first-%d-", i), fmt.Sprintf("second-%d-", i)}}
 	d := delivery.Delivery{Channel: coordination.OtherChannel(place), Purpose: delivery.Send, AgentID: "eden", AccountID: "eden", GuildID: guild, ChannelID: place,
 		Messages: one.texts}
+	if m.random.IntN(2) == 0 {
+		d.Files = []delivery.File{m.keeps(fmt.Sprintf("file %d.png", i))}
+		one.texts = append(one.texts, "file:"+d.Files[0].SHA256)
+	}
 	what, err := d.Work(one.effect, 0)
 	if err != nil {
 		m.Fatal(err)
@@ -76,6 +81,29 @@ func (m *team) asks(guild, place string, i int) asked {
 	}
 	m.append(a)
 	return one
+}
+
+// pictureHead is how a picture begins.
+const pictureHead = "\x89PNG\x0D\x0A\x1A\x0A"
+
+// keeps stores a file to post: a picture, or any bytes.
+func (m *team) keeps(name string) delivery.File {
+	m.Helper()
+	content := make([]byte, 1+m.random.IntN(maxFile/2))
+	for i := range content {
+		content[i] = byte(m.random.IntN(256))
+	}
+	if m.random.IntN(2) == 0 {
+		content = append([]byte(pictureHead), content...)
+	}
+	info, err := m.files.Put(maxFile, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	return delivery.File{Name: name, Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}
 }
 
 // postsOnce: requests fail in all ways, connections break, and the program is killed in between.

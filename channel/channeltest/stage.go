@@ -4,6 +4,8 @@
 package channeltest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"testing"
 	"time"
 
@@ -49,8 +51,14 @@ type Stage interface {
 	Blind(on bool)
 }
 
-// Post is a message of a bot.
+// Post is a message of a bot. After its text stands the FileText of each of its files.
 type Post struct{ ID, Agent, Text string }
+
+// FileText stands for a file in Post.Text.
+func FileText(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "file:" + hex.EncodeToString(sum[:])
+}
 
 // Trouble is what may happen to a request.
 type Trouble int

@@ -199,7 +199,8 @@ func (p *program) open(ctx context.Context) {
 				return replies.Then(tx, e.Asked, &e.Result, e.Now)
 			}})})
 	p.heard = inbound.New(inbound.Options{Channel: name, Log: p.db, Queue: queue, Bots: p.bots, Config: inForce, Now: p.now, Logger: p.logger})
-	posts := outbound.New(outbound.Options{Log: p.db, Bots: p.bots, Now: p.now, Logger: p.logger})
+	posts := outbound.New(outbound.Options{Log: p.db, Bots: p.bots, Now: p.now, Logger: p.logger,
+		File: func(id string) ([]byte, error) { return p.files.Read(id, maxFile) }})
 	fetches := worker.Task(worker.Policy{MaxAttempts: maxAttempts, Timeout: attachments.Timeout}, attachments.New(attachments.Options{
 		Bots: func(string) channel.Fetcher { return p.bots }, Store: p.files, Limit: func(string, string) int64 { return maxFile },
 		Logger: p.logger, Attempts: maxAttempts}).Do)

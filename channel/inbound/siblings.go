@@ -88,16 +88,20 @@ func (m *Service) factOf(tx eventstore.Tx, of *routing.Post) (in channel.Inbound
 		return in, false, err
 	}
 	d, err := deliveryOf(tx, of.EffectID)
-	if err != nil || d == nil || p.index < 0 || p.index >= len(d.Messages) {
+	if err != nil || d == nil || p.index < 0 || p.index >= d.Posts() {
 		return in, false, err
 	}
 	guild, err := routing.GuildOf(tx, of.PlaceID)
 	if err != nil {
 		return in, false, err
 	}
-	f := channel.Message{ID: of.MessageID, ChannelID: of.PlaceID, GuildID: cmp.Or(d.GuildID, guild), Content: d.Messages[p.index], At: of.At,
+	text, file := d.Post(p.index)
+	f := channel.Message{ID: of.MessageID, ChannelID: of.PlaceID, GuildID: cmp.Or(d.GuildID, guild), Content: text, At: of.At,
 		Nonce:  d.Nonce(of.EffectID, of.PlaceID, p.index),
 		Author: channel.Author{User: channel.User{Bot: true}, Account: of.AccountID, Agent: strings.ToLower(of.AgentID)}}
+	if file != nil {
+		f.Attachments = []channel.Attachment{{Name: file.Name, Type: file.Type, Size: file.Size}}
+	}
 	if p.index == 0 {
 		f.ReplyTo = d.ReplyTo
 	}

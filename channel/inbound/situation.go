@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -191,7 +190,7 @@ func (h *intake) among(tx eventstore.Tx, items []workqueue.Item, byText bool) (p
 		}
 		index := h.named(d, items[i].EffectID)
 		if byText && index < 0 && strings.EqualFold(d.AccountID, m.Author.Account) && h.within(d) {
-			index = slices.IndexFunc(d.Messages, func(text string) bool { return strings.TrimSpace(text) == strings.TrimSpace(m.Content) })
+			index = alike(d, m)
 		}
 		if index < 0 {
 			continue
@@ -204,6 +203,17 @@ func (h *intake) among(tx eventstore.Tx, items []workqueue.Item, byText bool) (p
 	return post{}, false, nil
 }
 
+// alike is the index of a delivery's message with the same text, or a file of the same size; -1 if none.
+func alike(d *delivery.Delivery, m *channel.Message) int {
+	for i := range d.Posts() {
+		switch text, f := d.Post(i); {
+		case f == nil && strings.TrimSpace(text) == strings.TrimSpace(m.Content), f != nil && len(m.Attachments) == 1 && m.Attachments[0].Size == f.Size:
+			return i
+		}
+	}
+	return -1
+}
+
 // within reports whether a delivery posts in the message's place, or opens a thread there.
 func (h *intake) within(d *delivery.Delivery) bool {
 	if d.Open != nil && d.ThreadID == "" {
@@ -214,7 +224,7 @@ func (h *intake) within(d *delivery.Delivery) bool {
 
 // named is the index of the delivery's message with the same nonce, -1 if none.
 func (h *intake) named(d *delivery.Delivery, effectID string) int {
-	for i := range d.Messages {
+	for i := range d.Posts() {
 		if nonce := h.in.Message.Nonce; nonce != "" && d.Nonce(effectID, h.message.Place(), i) == nonce {
 			return i
 		}

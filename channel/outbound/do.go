@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -165,14 +166,18 @@ func (a *attempt) findThread(ctx context.Context, s delivery.Step) (done func() 
 
 func (a *attempt) post(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
 	place := a.delivery.Place(a.progress.ThreadID)
-	p, err := a.o.Bots.Send(ctx, a.draft(place, s.Index))
+	draft := a.draft(place, s.Index)
+	if err := a.load(&draft, s.Index); err != nil {
+		return nil, err
+	}
+	p, err := a.o.Bots.Send(ctx, draft)
 	return func() (bool, error) { return a.posted(ctx, p, s.Index, false) }, err
 }
 
 func (a *attempt) findMessage(ctx context.Context, s delivery.Step) (done func() (bool, error), err error) {
 	place := a.delivery.Place(a.progress.ThreadID)
 	draft := a.draft(place, s.Index)
-	p, found, err := a.o.Bots.FindMessage(ctx, channel.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content,
+	p, found, err := a.o.Bots.FindMessage(ctx, channel.Lookup{AccountID: draft.AccountID, ChannelID: place, Nonce: draft.Nonce, Content: draft.Content, File: draft.File,
 		ReplyTo: draft.ReplyTo, Since: s.Since, Other: a.isLogged(ctx, a.isForeign)})
 	return func() (bool, error) {
 		if !found {
@@ -204,10 +209,26 @@ func (a *attempt) isLogged(ctx context.Context, is func(tx eventstore.Tx, id str
 	}
 }
 
-// draft is the i-th message as posted in a place.
+// load reads the file of the i-th message. A file that is gone, as after a redaction, is never posted.
+func (a *attempt) load(p *channel.Post, i int) (err error) {
+	_, f := a.delivery.Post(i)
+	if f == nil {
+		return nil
+	}
+	if p.File.Content, err = a.o.File(f.SHA256); err != nil {
+		return channel.Local("post a file", p.AccountID, p.ChannelID, http.StatusBadRequest, fmt.Errorf("read the stored file: %w", err), "send the file again")
+	}
+	return nil
+}
+
+// draft is the i-th message as posted in a place, without the content of its file.
 func (a *attempt) draft(place string, i int) channel.Post {
 	d := &a.delivery
-	p := channel.Post{AccountID: d.AccountID, ChannelID: place, Content: d.Messages[i], Nonce: d.Nonce(a.item.EffectID, place, i), Notify: d.Notify}
+	text, f := d.Post(i)
+	p := channel.Post{AccountID: d.AccountID, ChannelID: place, Content: text, Nonce: d.Nonce(a.item.EffectID, place, i), Notify: d.Notify}
+	if f != nil {
+		p.File = &channel.File{Name: f.Name, Type: f.Type, Size: f.Size}
+	}
 	if i == 0 {
 		p.ReplyTo = d.ReplyTo
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
+	// File reads a stored file by the SHA-256 of its content; nil if no delivery has files.
+	File func(sha256 string) ([]byte, error)
+
 	// Ended is called for every ended delivery after it is on disk. It must not block. May be nil.
 	Ended func(*delivery.Delivery, delivery.State)
 }

@@ -140,7 +140,7 @@ func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now 
 		d.Notify = names.notified(text)
 	}
 	d.Messages = messagesOf(nameOr(r.Channel), r.Config().Language(), text)
-	if len(d.Messages) == 0 {
+	if d.Posts() == 0 {
 		return nil, nil
 	}
 	a, err := schedule(d, effectID, now)

@@ -28,7 +28,7 @@ type SendLog interface {
 	Wait(ctx context.Context, seq int64) (int64, error)
 }
 
-// Sends creates deliveries for posts by gateway clients.
+// Sends creates deliveries for posts by gateway clients, and by agents besides their answers.
 type Sends struct {
 	Channel  string // default: discord
 	Log      SendLog
@@ -79,7 +79,7 @@ func (s *Sends) Send(ctx context.Context, m delivery.Post) error {
 	switch {
 	case err != nil:
 		return err
-	case len(appends) == 0:
+	case len(appends) == 0: // nor files
 		return &delivery.Refusal{Field: "message", HintText: "give a text: " + s.title() + " accepts no empty messages"}
 	}
 	_, err = s.Log.Decide(ctx, func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
@@ -92,7 +92,8 @@ func (s *Sends) Send(ctx context.Context, m delivery.Post) error {
 func effectOfSend(key string) string { return "send/" + key }
 
 func (s *Sends) draft(m *delivery.Post) (*delivery.Delivery, error) {
-	d := &delivery.Delivery{Channel: unlessDiscord(s.Channel), Purpose: delivery.Send, ChannelID: placeOf(m.To), ThreadID: m.ThreadID, ReplyTo: m.ReplyTo}
+	d := &delivery.Delivery{Channel: unlessDiscord(s.Channel), Purpose: delivery.Send, ChannelID: placeOf(m.To), ThreadID: m.ThreadID, ReplyTo: m.ReplyTo, Files: m.Files,
+		Context: m.Context, RunID: m.RunID}
 	bot, err := s.speaker(m)
 	d.AgentID, d.AccountID = cmp.Or(strings.ToLower(m.AgentID), bot.AgentID), bot.AccountID
 	return d, err

@@ -14,6 +14,7 @@ import (
 // Limits of a delivery.
 const (
 	MaxMessages   = 50
+	MaxFiles      = 10
 	MaxNotify     = 100      // Discord's limit
 	MaxComponents = 16 << 10 // bytes
 	MaxDetail     = 64 << 10 // bytes
@@ -40,7 +41,7 @@ func (r *Refusal) Hint() string { return r.HintText }
 const maxShown = 60
 
 func (d *Delivery) check() error {
-	for _, c := range [...]func() *Refusal{d.checkWho, d.checkPlace, d.checkOpening, d.checkMessages, d.checkRest} {
+	for _, c := range [...]func() *Refusal{d.checkWho, d.checkPlace, d.checkOpening, d.checkMessages, d.checkFiles, d.checkRest} {
 		if r := c(); r != nil {
 			return r
 		}
@@ -121,7 +122,7 @@ func (d *Delivery) checkOpening() *Refusal {
 }
 
 func (d *Delivery) checkMessages() *Refusal {
-	if n := len(d.Messages); n == 0 || n > MaxMessages {
+	if n := len(d.Messages); n == 0 && len(d.Files) == 0 || n > MaxMessages {
 		return &Refusal{"messages", strconv.Itoa(n), "give 1 to " + strconv.Itoa(MaxMessages)}
 	}
 	channel := d.traits()
@@ -138,6 +139,31 @@ func (d *Delivery) checkMessages() *Refusal {
 	}
 	return nil
 }
+
+func (d *Delivery) checkFiles() *Refusal {
+	if n := len(d.Files); n > MaxFiles {
+		return &Refusal{"files", strconv.Itoa(n), "give at most " + strconv.Itoa(MaxFiles)}
+	}
+	if d.Open != nil && d.Open.Starter && len(d.Messages) == 0 {
+		return &Refusal{"messages", "0", "give a text: a post of a forum begins with one"}
+	}
+	channel := d.traits()
+	for i := range d.Files {
+		f, field := &d.Files[i], "files["+strconv.Itoa(i)+"]"
+		switch {
+		case f.Name == "" || !isText(f.Name, maxName) || !isText(f.Type, maxName):
+			return &Refusal{field + ".name", f.Name, "give at most " + strconv.Itoa(maxName) + " bytes of UTF-8 without NUL"}
+		case f.Size <= 0 || f.Size > int64(channel.MaxFile):
+			return &Refusal{field + ".size", strconv.FormatInt(f.Size, 10) + " bytes", channel.Title + " takes files of 1 to " + strconv.Itoa(channel.MaxFile) + " bytes"}
+		case len(f.SHA256) != hashDigits || strings.Trim(f.SHA256, "0123456789abcdef") != "":
+			return &Refusal{field + ".sha256", f.SHA256, "give the SHA-256 of a stored file"}
+		}
+	}
+	return nil
+}
+
+// hashDigits is the length of the SHA-256 that names a stored file.
+const hashDigits = 64
 
 func (d *Delivery) checkRest() *Refusal {
 	var rows []json.RawMessage

@@ -52,7 +52,8 @@ type Delivery struct {
 	ThreadID  string               `json:"threadId,omitempty"` // the existing thread to post in; "" for none, or with Open
 	Open      *Opening             `json:"open,omitempty"`     // a thread to open first; nil for none
 
-	Messages   []string        `json:"messages"` // each within the channel's limit
+	Messages   []string        `json:"messages"`        // each within the channel's limit
+	Files      []File          `json:"files,omitempty"` // posted after the messages, each in a message of its own without text
 	Notify     []string        `json:"notify,omitempty"`
 	ReplyTo    string          `json:"replyTo,omitempty"`    // set on the first message
 	Components json.RawMessage `json:"components,omitempty"` // buttons of the last message: a JSON array in the channel's form
@@ -69,6 +70,25 @@ type Delivery struct {
 
 	// Detail is a JSON object for the requester of the delivery; nothing else reads it.
 	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// File is a file to post. It lies beside the log.
+type File struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Posts is how many messages the delivery posts: its texts, and then its files.
+func (d *Delivery) Posts() int { return len(d.Messages) + len(d.Files) }
+
+// Post is the i-th message: a text, or a file.
+func (d *Delivery) Post(i int) (text string, f *File) {
+	if i < len(d.Messages) {
+		return d.Messages[i], nil
+	}
+	return "", &d.Files[i-len(d.Messages)]
 }
 
 // Opening is a thread to open.

@@ -3,6 +3,8 @@ package delivery_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,21 +66,30 @@ func TestWorkHoldsNoSecret(t *testing.T) {
 func TestWorkRefusesWhatCannotBePosted(t *testing.T) {
 	t.Parallel()
 	for field, change := range map[string]func(d *delivery.Delivery){
-		"purpose":        func(d *delivery.Delivery) { d.Purpose = "" },
-		"accountId":      func(d *delivery.Delivery) { d.AccountID = "" },
-		"agentId":        func(d *delivery.Delivery) { d.AgentID = strings.Repeat("a", 257) },
-		"runId":          func(d *delivery.Delivery) { d.RunID = "a\x00" },
-		"channelId":      func(d *delivery.Delivery) { d.ChannelID = "general" },
-		"threadId":       func(d *delivery.Delivery) { d.ThreadID = "-1" },
-		"guildId":        func(d *delivery.Delivery) { d.GuildID = "0" },
-		"replyTo":        func(d *delivery.Delivery) { d.ReplyTo = "x" },
-		"notify":         func(d *delivery.Delivery) { d.Notify = []string{"<@1>"} },
-		"open":           func(d *delivery.Delivery) { *d = *opening("hi"); d.ThreadID = thread },
-		"open.name":      func(d *delivery.Delivery) { *d = *opening("hi"); d.Open.Name = strings.Repeat("가", 101) },
-		"open.reuseKey":  func(d *delivery.Delivery) { *d = *opening("hi"); d.Open.ReuseKey = strings.Repeat("k", 1025) },
-		"messages":       func(d *delivery.Delivery) { d.Messages = nil },
-		"messages[0]":    func(d *delivery.Delivery) { d.Messages[0] = " \n\ufeff" },
-		"messages[1]":    func(d *delivery.Delivery) { d.Messages = []string{"a", strings.Repeat("가", 2001)} },
+		"purpose":         func(d *delivery.Delivery) { d.Purpose = "" },
+		"accountId":       func(d *delivery.Delivery) { d.AccountID = "" },
+		"agentId":         func(d *delivery.Delivery) { d.AgentID = strings.Repeat("a", 257) },
+		"runId":           func(d *delivery.Delivery) { d.RunID = "a\x00" },
+		"channelId":       func(d *delivery.Delivery) { d.ChannelID = "general" },
+		"threadId":        func(d *delivery.Delivery) { d.ThreadID = "-1" },
+		"guildId":         func(d *delivery.Delivery) { d.GuildID = "0" },
+		"replyTo":         func(d *delivery.Delivery) { d.ReplyTo = "x" },
+		"notify":          func(d *delivery.Delivery) { d.Notify = []string{"<@1>"} },
+		"open":            func(d *delivery.Delivery) { *d = *opening("hi"); d.ThreadID = thread },
+		"open.name":       func(d *delivery.Delivery) { *d = *opening("hi"); d.Open.Name = strings.Repeat("가", 101) },
+		"open.reuseKey":   func(d *delivery.Delivery) { *d = *opening("hi"); d.Open.ReuseKey = strings.Repeat("k", 1025) },
+		"messages":        func(d *delivery.Delivery) { d.Messages = nil },
+		"messages[0]":     func(d *delivery.Delivery) { d.Messages[0] = " \n\ufeff" },
+		"messages[1]":     func(d *delivery.Delivery) { d.Messages = []string{"a", strings.Repeat("가", 2001)} },
+		"files":           func(d *delivery.Delivery) { d.Files = make([]delivery.File, delivery.MaxFiles+1) },
+		"files[0].name":   func(d *delivery.Delivery) { d.Files = []delivery.File{file("", 1)} },
+		"files[0].size":   func(d *delivery.Delivery) { d.Files = []delivery.File{file("a", 10<<20+1)} },
+		"files[1].size":   func(d *delivery.Delivery) { d.Files = []delivery.File{file("a", 1), file("a", 0)} },
+		"files[0].sha256": func(d *delivery.Delivery) { d.Files = []delivery.File{{Name: "a", Size: 1, SHA256: "../x"}} },
+		"messages, a post": func(d *delivery.Delivery) {
+			*d = *opening()
+			d.Open.Starter, d.Files = true, []delivery.File{file("a", 1)}
+		},
 		"components":     func(d *delivery.Delivery) { d.Components = json.RawMessage(`{}`) },
 		"detail":         func(d *delivery.Delivery) { d.Detail = json.RawMessage(`[]`) },
 		"detail, broken": func(d *delivery.Delivery) { d.Detail = json.RawMessage(`{`) },
@@ -105,6 +116,35 @@ func TestWorkRefusesWhatCannotBePosted(t *testing.T) {
 	}
 	if _, err := long.Work("e", 0); err != nil {
 		t.Errorf("the longest delivery is refused: %v", err)
+	}
+}
+
+func file(name string, size int64) delivery.File {
+	return delivery.File{Name: name, Size: size, SHA256: strings.Repeat("0a", 32)}
+}
+
+// Files are posted after the texts, each as a message of its own, and may stand alone.
+func TestFilesFollowTheTexts(t *testing.T) {
+	t.Parallel()
+	for _, texts := range [][]string{{"one", "two"}, nil} {
+		d := draft(texts...)
+		d.Files = []delivery.File{file("a", 1), file("b", 2)}
+		if _, err := d.Work("e", 0); err != nil {
+			t.Fatal(err)
+		}
+		var p delivery.Progress
+		var got []string
+		for step := delivery.Next(d, &p, 0); step.Do == delivery.PostOne; step = delivery.Next(d, &p, 0) {
+			text, f := d.Post(step.Index)
+			if f != nil {
+				text = "file " + f.Name
+			}
+			got = append(got, text)
+			p.Posted(fmt.Sprint(step.Index+1), 0)
+		}
+		if want := append(slices.Clone(texts), "file a", "file b"); !slices.Equal(got, want) || len(p.MessageIDs) != d.Posts() {
+			t.Errorf("posted are %q, want %q", got, want)
+		}
 	}
 }
 

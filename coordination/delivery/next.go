@@ -45,7 +45,7 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 	switch {
 	case d.Open != nil && !p.Opened:
 		s.Do, find, deed = OpenThread, FindThread, collaborate.OpenThread
-	case s.Index >= len(d.Messages):
+	case s.Index >= d.Posts():
 		return Step{Do: End, Outcome: p.outcome(d, Done)}
 	}
 	n := p.follows(d, deed)
@@ -133,7 +133,7 @@ func (p *Progress) given(d *Delivery, s State, n collaborate.Next) Outcome {
 	what, format := "the thread", "%s was not %s: %s"
 	done := "opened"
 	if d.Open == nil || p.Opened {
-		what, done = fmt.Sprintf("message %d of %d", len(p.MessageIDs)+1, len(d.Messages)), "posted"
+		what, done = fmt.Sprintf("message %d of %d", len(p.MessageIDs)+1, d.Posts()), "posted"
 	}
 	if s == Unknown {
 		format, o.Hint = "cannot confirm whether %s was %s: %s", Hint(d.Channel, o.Code)

@@ -1,6 +1,8 @@
 package delivery
 
-// Post is a message to post that a client of the gateway has given.
+import "github.com/pronto-lab/openclawd/coordination"
+
+// Post is a message to post that a client of the gateway or an agent has given.
 type Post struct {
 	Channel    string // its name; "" is Discord
 	Key        string // deduplicates repeated requests
@@ -9,7 +11,10 @@ type Post struct {
 	To         string // channel:<id>, or the id alone
 	ThreadID   string
 	ReplyTo    string // id of the message it replies to
-	Text       string
+	Text       string // may be "" with files
+	Files      []File
+	Context    coordination.Context
+	RunID      string // the run that posts it; "" for a client
 	SessionKey string // session whose transcript receives the text once it is posted, if the session exists; "" is none
 }
 

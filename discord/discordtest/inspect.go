@@ -3,6 +3,7 @@ package discordtest
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -179,4 +180,15 @@ func (s *Server) Heartbeats(botID string) (n int) {
 		}
 	}
 	return n
+}
+
+// FileOf returns the content of a message's file.
+func (s *Server) FileOf(f Attachment) []byte {
+	u, err := url.Parse(f.URL)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.files[u.EscapedPath()]
 }

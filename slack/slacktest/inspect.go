@@ -93,3 +93,13 @@ func (s *Server) Members(channelID string) []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.conversations[channelID].members)
 }
+
+// FileOf returns the content of a file.
+func (s *Server) FileOf(id string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.files[id]; f != nil {
+		return f.content
+	}
+	return nil
+}

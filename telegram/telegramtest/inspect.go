@@ -98,3 +98,13 @@ func (b *Bot) WaitPolling(ctx context.Context) error {
 func (b *Bot) WaitConfirmed(ctx context.Context) error {
 	return faults.Waited(b.s.Until(ctx, func() bool { return b.Pending() == 0 }), "bot %d to confirm its updates", b.ID)
 }
+
+// FileOf returns the content of a file.
+func (s *Server) FileOf(id string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.files[id]; f != nil {
+		return f.content
+	}
+	return nil
+}

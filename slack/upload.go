@@ -1,0 +1,115 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
+)
+
+// Slack shares a file some time after it has answered, so its message is looked for a few times.
+const (
+	sharedLooks = 10
+	sharedPause = 500 * time.Millisecond
+)
+
+// errShared means that the message of a file is not there yet.
+var errShared = errors.New("the file's message is not in the conversation yet")
+
+// sendFile uploads a file, which only the app sees then, and shares it. The answer does not name the message, so that is looked for.
+func (b *Apps) sendFile(ctx context.Context, deed string, own *app, in place, p *channel.Post) (channel.Posted, error) {
+	file, err := own.upload(ctx, deed, p)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	files, err := json.Marshal([]uploadShape{{ID: file, Title: p.File.Name}})
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	args := url.Values{"channel_id": {in.chat}, "files": {string(files)}}
+	if in.thread != "" {
+		args.Set("thread_ts", in.thread)
+	}
+	leave, err := own.turn(ctx, deed, p.ChannelID, lane(in))
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	defer leave()
+	defer own.posts.begin(in.chat)()
+	since := b.o.Now().UnixMilli()
+	if _, err := own.inTurn(ctx, deed, p.ChannelID, lane(in), "files.completeUploadExternal", args); err != nil {
+		return channel.Posted{}, err
+	}
+	m, err := own.shared(ctx, deed, &channel.Lookup{ChannelID: p.ChannelID, Since: since}, in, file)
+	if err != nil {
+		return channel.Posted{}, err
+	}
+	own.posts.add(in.messageID(m.TS), p.Nonce)
+	return channel.Posted{ID: in.messageID(m.TS), ChannelID: p.ChannelID, At: at(m.TS)}, nil
+}
+
+type uploadShape struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// upload sends a file to Slack, where only the app sees it, and returns its id. A failure means that nothing was posted.
+func (a *app) upload(ctx context.Context, deed string, p *channel.Post) (id string, err error) {
+	got, refused := a.ask(ctx, deed, p.ChannelID, "files.getUploadURLExternal",
+		url.Values{"filename": {p.File.Name}, "length": {strconv.Itoa(len(p.File.Content))}})
+	if refused != nil {
+		return "", unposted(refused)
+	}
+	var to struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
+	}
+	if err := json.Unmarshal(got.body, &to); err != nil || to.ID == "" || !mayReceive(to.URL) {
+		return "", unposted(unreadable(deed, a.own.ID, p.ChannelID, errAddress))
+	}
+	limited, cancel := context.WithTimeout(ctx, max(a.apps.o.TimeLimit, channel.FileTime))
+	defer cancel()
+	got, err = a.wire.upload(limited, to.URL, p.File.Content)
+	if err == nil && got.status == http.StatusOK { // in plain text
+		return to.ID, nil
+	}
+	return "", unposted(failed(ctx, deed, a.own.ID, p.ChannelID, got, err))
+}
+
+// unposted is the failure of a request that precedes a post, which was not made then.
+func unposted(refused *channel.Error) *channel.Error {
+	if !passing(refused.Class) {
+		return refused
+	}
+	f := refused.Failure
+	if f.Status != http.StatusTooManyRequests {
+		f = collaborate.Failure{Unsent: true}
+	}
+	refused.Failure, refused.Class = f, collaborate.Classify(f)
+	return refused
+}
+
+// shared waits for the message that shares a file. An error means that it is not known whether there is one.
+func (a *app) shared(ctx context.Context, deed string, l *channel.Lookup, in place, file string) (m messageShape, err error) {
+	for range sharedLooks {
+		all, err := a.all(ctx, deed, l, in)
+		if err != nil {
+			return m, unreadable(deed, a.own.ID, l.ChannelID, err)
+		}
+		for i := range all {
+			if files := all[i].Files; len(files) == 1 && files[0].ID == file {
+				return all[i], nil
+			}
+		}
+		if err := channel.Rest(ctx, a.apps.o.AfterFunc, sharedPause); err != nil {
+			return m, unreadable(deed, a.own.ID, l.ChannelID, err)
+		}
+	}
+	return m, unreadable(deed, a.own.ID, l.ChannelID, errShared)
+}
