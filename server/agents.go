@@ -130,10 +130,11 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err = p.openEffects(ctx, a); err != nil {
 		return err
 	}
+	inWorkspaces := filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard, a.calls.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
-		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}),
+		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(inWorkspaces), []tools.Tool{p.messageTool(a, inWorkspaces)},
 		webtools.New(webtools.Options{}).Tools())})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)

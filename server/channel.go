@@ -114,7 +114,7 @@ func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs) {
 		Answered: answersWhole(a.requests.Answered), Exchanges: func(tx eventstore.Tx, e *inbound.Exchange, now time.Time) (string, error, []eventstore.StreamAppend, error) {
 			return a.exchange(tx, c.name, e, inForce().Session.MaxPingPongTurns, now)
 		}})
-	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), Then: map[string]outbound.Then{
+	c.posts = outbound.New(outbound.Options{Log: p.log, Bots: c.bots, Now: p.opts.Now, Logger: c.logger, Ended: c.metrics.countEnd(c.name), File: p.postedFile, Then: map[string]outbound.Then{
 		delivery.Request: a.requests.Delivered, delivery.Reminder: a.requests.Reported, delivery.Escalate: a.requests.Reported, delivery.Send: c.sends.Delivered,
 		delivery.Reply: a.schedules.Delivered}})
 	c.acks = &outbound.Acks{Bots: c.bots, Logger: c.logger}

@@ -10,11 +10,15 @@ import (
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/attachments"
 	"github.com/pronto-lab/openclawd/coordination/attach"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/filetools"
+	"github.com/pronto-lab/openclawd/tools/sendtools"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -61,6 +65,26 @@ func (p *Program) picture(sha256 string) []byte {
 		return nil
 	}
 	return content
+}
+
+// maxPosted is the size limit of a file that agents post, in bytes: no channel takes more.
+const maxPosted = 50 << 20
+
+// postedFile is a stored file to post.
+func (p *Program) postedFile(sha256 string) ([]byte, error) { return p.files.Read(sha256, maxPosted) }
+
+// messageTool lets agents post files where people talk to them.
+func (p *Program) messageTool(a *agents, o filetools.Options) tools.Tool {
+	return sendtools.Tool(sendtools.Options{
+		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send,
+		Keep: func(content []byte) (delivery.File, error) {
+			info, err := p.files.Put(maxPosted, func(w io.Writer) error {
+				_, err := w.Write(content)
+				return err
+			})
+			return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
+		},
+	})
 }
 
 // storedFiles are the files of messages for the API.

@@ -36,7 +36,7 @@ func (call *Call) couldHave(prefix string) bool {
 // without it, since such a request may come from a page or script that does not mean it. WebSocket clients that may write can make agents
 // act anyway.
 func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
-	acting := []string{"group:" + tool.GroupMCP, "group:" + tool.GroupRuntime, "write", "edit", "apply_patch", "sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "task_verify", "task_approve", "task_reject", "plan_approve",
+	acting := []string{"group:" + tool.GroupMCP, "group:" + tool.GroupRuntime, "write", "edit", "apply_patch", "sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "message", "task_verify", "task_approve", "task_reject", "plan_approve",
 		"plan_reject", "cron", "gateway", "whatsapp_login"}
 	return !access.NamesTool(p.Deny, s) && (by != tool.ByHTTP || !access.NamesTool(acting, s) || access.NamesTool(p.Allow, s))
 }

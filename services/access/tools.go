@@ -70,7 +70,7 @@ func inProfile(profile string) []string {
 		return []string{"group:" + tool.GroupSessions, "group:" + tool.GroupTasks, "group:" + tool.GroupPlans, "group:" + tool.GroupMCP,
 			"group:" + tool.GroupFiles, "group:" + tool.GroupRuntime, "group:" + tool.GroupWeb}
 	case config.ProfileMessaging:
-		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate", "group:" + tool.GroupMCP}
+		return []string{"sessions_list", "sessions_history", "sessions_send", "sessions_broadcast", "session_status", "collaborate", "message", "group:" + tool.GroupMCP}
 	default:
 		return []string{"session_status"}
 	}

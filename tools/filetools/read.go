@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -49,19 +50,29 @@ func (f *files) read(_ context.Context, call *tools.Call) (tool.Output, error) {
 	return tool.Output{Text: shown}, nil
 }
 
-// textOf reads a text file.
-func (f *files) textOf(call *tools.Call, path string) (string, error) {
+// Reader returns what reads a whole file of the caller's workspace, of any kind.
+func Reader(o Options) func(call *tools.Call, path string) ([]byte, error) {
+	return (&files{opts: o, locks: map[string]*sync.Mutex{}}).contentOf
+}
+
+func (f *files) contentOf(call *tools.Call, path string) ([]byte, error) {
 	p, err := f.open(call, false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer p.close()
 	dir, name, err := p.parent(path, false)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer dir.close()
-	text, _, err := dir.content(name)
+	content, _, err := dir.content(name)
+	return content, err
+}
+
+// textOf reads a text file.
+func (f *files) textOf(call *tools.Call, path string) (string, error) {
+	text, err := f.contentOf(call, path)
 	if err == nil && !isText(text) {
 		err = failure(tool.CodeNotFile, path, "is not a text file", "use a program that reads its format")
 	}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/telegram/telegramtest"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
+)
+
+// An agent writes a file and posts it where it was asked, before its answer.
+func TestAgentsPostFiles(t *testing.T) {
+	t.Parallel()
+	team := newTelegramTeam(t, func(a a2atest.Asked) a2atest.Answer {
+		switch {
+		case a.AfterTool() && strings.Contains(a.Last().Text, "is on its way"):
+			return a2atest.Say("done: " + a.Last().Text)
+		case a.AfterTool():
+			return a2atest.Use(a2atest.Call{Name: "message", Args: map[string]any{"action": "send", "path": "report.csv", "message": "the numbers"}})
+		}
+		return a2atest.Use(a2atest.Call{Name: "write", Args: map[string]any{"path": "report.csv", "content": "a,b\n1,2\n"}})
+	})
+	team.reloading = startReloading(t, map[string]string{settings.FileName: team.text}, withGateway, team.options)
+	private := team.bora.Private(team.ruda)
+	team.write(private, telegramtest.Draft{Text: "the report, please"})
+	team.shows(private, "done: report.csv (text/plain, 8 bytes) is on its way.")
+	var texts []string
+	for _, m := range private.Messages() {
+		switch {
+		case m.Document != nil:
+			texts = append(texts, m.Document.FileName+": "+string(team.telegram.FileOf(m.Document.FileID)))
+		case m.From.ID == team.ruda.ID:
+			texts = append(texts, m.Text)
+		}
+	}
+	if got, want := strings.Join(texts, "|"), "the numbers|report.csv: a,b\n1,2\n|done: report.csv (text/plain, 8 bytes) is on its way."; got != want {
+		t.Errorf("the chat shows %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,171 @@
+package sendtools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/channel/outbound"
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/media"
+	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/runs"
+	"github.com/pronto-lab/openclawd/projections/sessions"
+	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/filetools"
+	"github.com/pronto-lab/openclawd/tools/sendtools"
+)
+
+// office is an agent with a workspace, who talks to people in a chat of Telegram.
+type office struct {
+	*testing.T
+	dir    string
+	config *config.Config
+	db     *sqlite.DB
+	tool   tools.Tool
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{T: t, dir: filepath.Join(t.TempDir(), "workspace")}
+	path := filepath.Join(t.TempDir(), "openclaw.json")
+	o.put(path, `{"agents": {"list": [{"id": "eden", "default": true}]}, "channels": {"telegram": {"accounts": {"eden": {"botToken": "1:a"}}, "mediaMaxMb": 1}},
+  "bindings": [{"agentId": "eden", "match": {"channel": "telegram", "accountId": "eden"}}]}`)
+	o.config, _ = config.Load(path, func(string) string { return "" })
+	var err error
+	if o.db, err = sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := o.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := projections.Start(t.Context(), o.db, []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition()},
+		projections.Options{Rules: coordination.RulesV2}); err != nil {
+		t.Fatal(err)
+	}
+	files := media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 1 << 30 })
+	inForce := func() *config.Config { return o.config }
+	sends := &outbound.Sends{Channel: coordination.Telegram, Log: o.db, Config: inForce, Now: time.Now, NewID: func() string { return "id" },
+		Accounts: func() *channel.Registry { return channel.RegistryOf(o.config, coordination.Telegram, channel.Links{}) }}
+	o.tool = sendtools.Tool(sendtools.Options{Log: o.db, Send: sends.Send,
+		Read: filetools.Reader(filetools.Options{Workspace: func(string) string { return o.dir }, Protected: func() []string { return nil }}),
+		Keep: func(content []byte) (delivery.File, error) {
+			info, err := files.Put(1<<30, func(w io.Writer) error {
+				_, err := w.Write(content)
+				return err
+			})
+			return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
+		}})
+	return o
+}
+
+func (o *office) put(path, text string) {
+	o.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		o.Fatal(err)
+	}
+}
+
+func (o *office) calls(callID, args string) (tool.Output, error) {
+	return o.tool.Do(context.Background(), &tools.Call{Config: o.config, Session: coordination.SessionKey{Agent: "eden"}, Args: json.RawMessage(args),
+		Caller: tool.Caller{AgentID: "eden", SessionKey: "agent:eden:main", CallID: callID, Channel: "telegram", To: "telegram:-100"}})
+}
+
+// scheduled are the posts that the log has.
+func (o *office) scheduled() (all []delivery.Delivery) {
+	o.Helper()
+	events, err := o.db.Read(o.Context(), 0, 1_000)
+	if err != nil {
+		o.Fatal(err)
+	}
+	for i := range events {
+		if events[i].Type != coordination.TypeWorkScheduled {
+			continue
+		}
+		var what coordination.WorkScheduled
+		var d delivery.Delivery
+		if err := errors.Join(json.Unmarshal(events[i].Data, &what), json.Unmarshal(what.Payload, &d)); err != nil {
+			o.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// A call that is made again, as after a kill, posts nothing more, whatever became of the file meanwhile.
+func TestAFileIsPostedOnce(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	const content = "first version"
+	report := filepath.Join(o.dir, "out", "report 1.txt")
+	o.put(report, content)
+	for range 2 {
+		out, err := o.calls("1", `{"path": "out/report 1.txt", "message": "Here it is"}`)
+		if err != nil || out.Text != "report 1.txt (text/plain, 13 bytes) is on its way." && !strings.Contains(out.Text, "(text/plain, 14 bytes)") {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		o.put(report, "another version"[:14])
+	}
+	all := o.scheduled()
+	if len(all) != 1 {
+		t.Fatalf("%d posts are scheduled, want 1", len(all))
+	}
+	d := all[0]
+	if len(d.Files) != 1 || d.Files[0].Name != "report 1.txt" || d.Files[0].Size != int64(len(content)) || d.ChannelID != "telegram:-100" || d.AccountID != "eden" ||
+		len(d.Messages) != 1 || d.Messages[0] != "Here it is" {
+		t.Errorf("%+v", d)
+	}
+	if _, err := o.calls("2", `{"media": "out/report 1.txt", "filename": "../a\"b.txt"}`); err != nil {
+		t.Fatal(err)
+	}
+	if all = o.scheduled(); len(all) != 2 || all[1].Files[0].Name != "_a_b.txt" || len(all[1].Messages) != 0 {
+		t.Errorf("%+v", all[1:])
+	}
+	if _, err := o.calls("3", `{"message": "only words"}`); err != nil {
+		t.Fatal(err)
+	}
+	if all = o.scheduled(); len(all) != 3 || len(all[2].Files) != 0 {
+		t.Errorf("%+v", all[2:])
+	}
+}
+
+// What cannot be posted is refused with what to do, and leaves nothing in the log.
+func TestWhatCannotBePosted(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.put(filepath.Join(o.dir, "empty"), "")
+	o.put(filepath.Join(o.dir, "large"), strings.Repeat("x", 1<<20+1))
+	o.put(filepath.Join(filepath.Dir(o.dir), "secret"), "s")
+	for args, want := range map[string]string{
+		`{}`: "nothing to post", `{"message": " "}`: "nothing to post", `{"path": "empty"}`: "is empty", `{"path": "large"}`: "1048576 may be posted",
+		`{"path": "../secret"}`: "outside of the workspace", `{"path": "gone"}`: "does not exist",
+	} {
+		_, err := o.calls("1", args)
+		var refused *tool.Error
+		if !errors.As(err, &refused) || !strings.Contains(refused.Text, want) || refused.Hint == "" {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+	if all := o.scheduled(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	for _, c := range []tool.Caller{{}, {Channel: "webchat", To: "x"}, {Channel: "telegram"}} {
+		if !o.tool.Who.Unless(&tools.Call{Caller: c}) {
+			t.Errorf("the tool is offered to %+v", c)
+		}
+	}
+}
