@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/mcp/samplemcp"
 	"github.com/pronto-lab/openclawd/services/samplework"
 	"github.com/pronto-lab/openclawd/testdata/sample"
@@ -23,5 +24,6 @@ func newSampleHome(now time.Time) (*samplework.Home, error) {
 	return samplework.NewHome(now.Sub(sample.Taken), samplework.Added{
 		Servers: map[string]any{samplemcp.Name: samplemcp.Settings(program)},
 		Gated:   []string{"write", "edit", "apply_patch", "exec", samplemcp.Publish},
+		Calls:   []map[string]any{{"tools": []string{samplemcp.Search}, "agents": []string{"grim"}, "decision": config.CallAsk}},
 	}, sample.Files, awaiting)
 }

@@ -144,8 +144,8 @@ func (s *sampleServer) outsideCalls(t *testing.T) (names []string) {
 	return names
 }
 
-// The sample's work goes on: after a while a second approval waits, a plan; what a visitor approves is done, what one rejects is cancelled, and
-// then others wait. No more than two wait.
+// The sample's work goes on: after a while a call of a tool and a plan wait; what a visitor approves is done, what one rejects is cancelled, and
+// then others wait. No more than three wait.
 func TestSampleHasNewWork(t *testing.T) {
 	t.Parallel()
 	s := workedSample(t)
@@ -153,7 +153,7 @@ func TestSampleHasNewWork(t *testing.T) {
 		t.Helper()
 		s.until(t, "a "+kind+" waits for approval", func([]sampleEvent) bool {
 			all := s.approvals(t)
-			if len(all) > 2 {
+			if len(all) > 3 {
 				t.Errorf("%d approvals wait: %+v", len(all), all)
 			}
 			at := slices.IndexFunc(all, func(a waitingApproval) bool { return a.Kind == kind && a.TaskID != "task_m1" })
@@ -171,6 +171,14 @@ func TestSampleHasNewWork(t *testing.T) {
 		return count(all, coordination.TypeTaskCompleted, report.TaskID) == 1
 	})
 	if got := s.outsideCalls(t); !slices.Equal(got, []string{samplemcp.Search, samplemcp.Publish}) {
+		t.Errorf("the servers were asked for %q", got)
+	}
+	call := waits("call")
+	s.decide(t, call.ID, "approve", `{"by":"visitor"}`)
+	s.until(t, "grim ends its task", func(all []sampleEvent) bool {
+		return slices.ContainsFunc(all, func(e sampleEvent) bool { return e.Type == coordination.TypeTaskCompleted && e.AgentID == "grim" })
+	})
+	if got := s.outsideCalls(t); !slices.Equal(got, []string{samplemcp.Search, samplemcp.Publish, samplemcp.Search}) {
 		t.Errorf("the servers were asked for %q", got)
 	}
 	first := waits("plan")

@@ -27,10 +27,12 @@ type Home struct {
 	added Added
 }
 
-// Added is what the configuration gets beside the sample's: MCP servers by name, and tools that need a task in progress and an approved plan.
+// Added is what the configuration gets beside the sample's: MCP servers by name, tools that need a task in progress and an approved plan, and
+// rules about calls that wait for the visitor.
 type Added struct {
 	Servers map[string]any
 	Gated   []string
+	Calls   []map[string]any // of tools.approvals
 }
 
 // NewHome writes sample data with its times moved by shift.
@@ -92,14 +94,15 @@ func (a *Added) into(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read tools of %s: %w", configFile, err)
 	}
 	guard := map[string]any{"enabled": true, "tools": a.Gated}
-	var wrong [4]error
+	var wrong [5]error
 	raw := func(at int, value any) json.RawMessage {
 		text, err := json.Marshal(value)
 		wrong[at] = err
 		return text
 	}
 	own["taskEnforcer"], own["planGate"] = raw(0, guard), raw(1, guard)
-	all["tools"], all["mcp"] = raw(2, own), raw(3, map[string]any{"servers": a.Servers})
+	own["approvals"] = raw(2, map[string]any{"rules": a.Calls})
+	all["tools"], all["mcp"] = raw(3, own), raw(4, map[string]any{"servers": a.Servers})
 	if err := errors.Join(wrong[:]...); err != nil {
 		return nil, err
 	}

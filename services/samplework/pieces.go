@@ -11,13 +11,15 @@ type call struct {
 // piece is a small piece of work: what its agent does to take it up.
 type piece struct {
 	agent     string
-	approvals int // that it makes wait for a person
+	approvals int  // that it makes wait for a person
+	later     bool // it makes them wait when the agent works on it
 	calls     []call
 }
 
 // pieces are given in turn. Their agents have no other work in the sample.
 var pieces = []piece{
-	reported("nuri", "지난주 지표를 안내서에 올리기"),
+	asking("nuri", "지난주 지표를 안내서에 올리기"),
+	asking("grim", "안내서에서 보고서 형식 찾기"),
 	planned("yunseul", "신규 입사자 안내 문서 정리", "지난 분기의 질문 모으기", "목차를 다시 짜고 초안 쓰기"),
 	backlog("onsae", "고객 문의 답변 문구 다듬기", "low"),
 	backlog("nuri", "지난주 지표 요약", "medium"),
@@ -35,11 +37,11 @@ func backlog(agent, description, priority string) piece {
 	return piece{agent: agent, calls: []call{{"task_backlog_add", map[string]any{"description": description, "priority": priority}}}}
 }
 
-// reported is a task whose agent, as the script of the sample says, reads a file of its workspace, asks the handbook, and then needs an
-// approved plan to publish there.
-func reported(agent, description string) piece {
+// asking is a task for which the script of the sample comes to a point where a person is asked: nuri reads a file of its workspace, asks the
+// handbook, and then needs an approved plan to publish there; grim asks the handbook, a call that waits.
+func asking(agent, description string) piece {
 	p := backlog(agent, description, "medium")
-	p.approvals = 1
+	p.approvals, p.later = 1, true
 	return p
 }
 

@@ -8,9 +8,11 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/internal/wait"
@@ -26,7 +28,7 @@ const (
 	firstPart   = 3   // the first piece comes after this part of the time
 	most        = 240 // pieces in all: twelve hours
 	mostTries   = 3   // of a piece
-	mostWaiting = 2   // approvals that may wait before a piece adds one
+	mostWaiting = 3   // approvals that may wait before a piece adds one
 )
 
 // Log is the part of the store that is used here, with the projections plans, runs and tasks.
@@ -95,12 +97,12 @@ func (s *Service) Give(ctx context.Context, n int) (next int, err error) {
 	busy := map[string]bool{}
 	err = s.o.Log.View(ctx, func(tx *sql.Tx) error {
 		open := true
-		working, err := runs.List(ctx, tx, runs.Query{States: []run.State{run.Queued, run.Running}, Limit: 1})
-		if err != nil || len(working) > 0 {
+		working, err := runs.List(ctx, tx, runs.Query{States: []run.State{run.Queued, run.Running}, Limit: mostWaiting + 1})
+		if err != nil || slices.ContainsFunc(working, func(r run.Result) bool { return !r.Parked() }) {
 			return err
 		}
-		rests = true
-		approvals, err := pending.Approvals(ctx, tx, pending.Query{Limit: 1, Now: s.o.Now().UnixMilli()})
+		rests = len(working) <= mostWaiting
+		approvals, err := pending.Approvals(ctx, tx, pending.Query{Limit: most, Now: s.o.Now().UnixMilli()})
 		if err != nil {
 			return err
 		}
@@ -109,6 +111,7 @@ func (s *Service) Give(ctx context.Context, n int) (next int, err error) {
 		for i := range rows {
 			busy[rows[i].AgentID] = true
 		}
+		waiting += toWait(busy, approvals.List)
 		return err
 	})
 	if err != nil || !rests {
@@ -121,6 +124,17 @@ func (s *Service) Give(ctx context.Context, n int) (next int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// toWait counts the approvals that agents are going to make wait for the tasks that they have taken up, or will take from their backlogs.
+func toWait(busy map[string]bool, waiting []approval.Approval) (n int) {
+	for i := range pieces {
+		p := &pieces[i]
+		if p.later && busy[p.agent] && !slices.ContainsFunc(waiting, func(a approval.Approval) bool { return a.AgentID == p.agent }) {
+			n += p.approvals
+		}
+	}
+	return n
 }
 
 // take lets the agent of a piece take it up. The calls of a number are the same calls however often they are repeated.
