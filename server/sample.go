@@ -14,6 +14,6 @@ func (p *Program) runSampleWork(ctx context.Context) error {
 	if !p.catchesUp(ctx) {
 		return nil
 	}
-	return samplework.New(samplework.Options{Log: p.log, Tools: p.agents.tools, Every: p.opts.SampleWork, Now: p.opts.Now,
-		Logger: p.opts.Logger.With("component", "sample")}).Run(ctx)
+	return samplework.New(samplework.Options{Log: p.log, Tools: p.agents.tools, Schedules: p.agents.schedules,
+		Every: p.opts.SampleWork, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "sample")}).Run(ctx)
 }

@@ -207,3 +207,23 @@ func TestSampleHasNewWork(t *testing.T) {
 		}
 	}
 }
+
+// A visitor finds a job that has run.
+func TestSampleBeginsWithAJob(t *testing.T) {
+	t.Parallel()
+	s := workedSample(t)
+	s.until(t, "the job has run", func(all []sampleEvent) bool {
+		return count(all, coordination.TypeCronRunFinished, "") == 1
+	})
+	var answer struct {
+		Jobs []struct {
+			AgentID string
+			Enabled bool
+			State   struct{ LastStatus string }
+		}
+	}
+	s.get(t, "/api/schedules", &answer)
+	if len(answer.Jobs) != 1 || !answer.Jobs[0].Enabled || answer.Jobs[0].AgentID != "nuri" || answer.Jobs[0].State.LastStatus != "ok" {
+		t.Errorf("the jobs are %+v", answer.Jobs)
+	}
+}

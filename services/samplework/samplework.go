@@ -43,6 +43,8 @@ type Options struct {
 	Every  time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
+
+	Schedules Schedules // of the server
 }
 
 // Service gives work.
@@ -53,6 +55,9 @@ func New(o Options) *Service { return &Service{o} }
 
 // Run gives work until ctx ends, or all of it is given; then it returns nil. A clock that stands still gives none.
 func (s *Service) Run(ctx context.Context) error {
+	if err := s.First(ctx); err != nil && ctx.Err() == nil {
+		s.o.Logger.Warn("cannot give the sample team its first work; other work follows", "err", err)
+	}
 	for next := 0; next < most; {
 		pause := s.o.Every
 		if next == 0 { // so that a visitor soon sees something
@@ -145,7 +150,7 @@ func (s *Service) take(ctx context.Context, n int, p *piece) error {
 		if err != nil {
 			return err
 		}
-		caller := tool.Caller{Entry: tool.ByCLI, AgentID: p.agent, SessionKey: coordination.MainKey(p.agent).String(), By: "sample",
+		caller := tool.Caller{Entry: tool.ByCLI, AgentID: p.agent, SessionKey: coordination.MainKey(p.agent).String(), By: by,
 			CallID: fmt.Sprintf("sample:%d:%d", n, i)}
 		out, err := s.o.Tools.Call(ctx, caller, c.tool, args)
 		if err != nil {
