@@ -219,6 +219,7 @@ export const w = words({
     en: 'not probed yet: it has run no command',
   },
   sandboxNotRead: { ko: '읽지 못했습니다.', en: 'It could not be read.' },
+  also: { ko: '함께 보기', en: 'See also' },
   toolCalls: { ko: '도구 호출', en: 'Calls of tools' },
   toolRights: { ko: '도구 권한', en: 'Permissions' },
   schedules: { ko: '예약', en: 'Schedules' },

@@ -33,7 +33,7 @@ export const w = words({
   all: { ko: '모두', en: 'All' },
   tool: { ko: '도구', en: 'Tool' },
   server: { ko: '서버', en: 'Server' },
-  end: { ko: '끝', en: 'End' },
+  end: { ko: '결과', en: 'Outcome' },
   unknownOnly: {
     ko: (n: string) => `결과를 모르는 호출 ${n}개`,
     en: (n: string) => (n === '1' ? '1 call with an unknown outcome' : `${n} calls with an unknown outcome`),
@@ -59,7 +59,7 @@ export const w = words({
   client: { ko: '부른 쪽', en: 'Client' },
   arguments: { ko: '인자', en: 'Arguments' },
   long: { ko: (size: string) => `${size}, 이벤트에 있음`, en: (size: string) => `${size}, in the event` },
-  result: { ko: '결과', en: 'Result' },
+  result: { ko: '답', en: 'Answer' },
   why: { ko: '이유', en: 'Why' },
   attempt: { ko: (n: number) => `${n}번째 시도`, en: (n: number) => `attempt ${n}` },
   repeatable: { ko: '다시 해도 됨', en: 'may be repeated' },
@@ -76,7 +76,8 @@ export const w = words({
   toolsOf: { ko: (n: number) => `도구 ${n}개`, en: (n: number) => (n === 1 ? '1 tool' : `${n} tools`) },
   starts: {
     ko: (starts: number, failures: number) => `시작 ${starts}번 · 실패 ${failures}번`,
-    en: (starts: number, failures: number) => `${starts} starts · ${failures} failures`,
+    en: (starts: number, failures: number) =>
+      `${starts} ${starts === 1 ? 'start' : 'starts'} · ${failures} ${failures === 1 ? 'failure' : 'failures'}`,
   },
   retry: {
     ko: (time: string) => `${time} 뒤부터 부르면 다시 시작합니다.`,
@@ -96,7 +97,10 @@ export const w = words({
   denied: { ko: '금지', en: 'Denied' },
   choose: { ko: '에이전트를 고르면 도구마다 보여 줍니다.', en: 'Choose an agent to see each tool.' },
   outside: { ko: '밖에 효과가 있음', en: 'has an effect outside' },
-  builtIn: { ko: '이 에이전트에게는 없는 도구입니다.', en: 'This tool is not for this agent.' },
+  builtIn: {
+    ko: '설정과 상관없이, 이 에이전트의 주 세션에는 없는 도구입니다.',
+    en: 'It is not for the main session of this agent, whatever the configuration allows.',
+  },
   onlyDenied: { ko: '금지된 것만', en: 'Denied only' },
   truncated: { ko: '처음 50명만 보여 줍니다.', en: 'Only the first 50 are shown.' },
 });
