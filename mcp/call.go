@@ -55,7 +55,8 @@ func (s *server) call(ctx context.Context, do func(context.Context, *connection)
 	out, outcome, err := s.judge(ctx, c, e, r, err)
 	s.opts.Called(s.conf.Name, outcome, time.Since(began))
 	if err == nil && c.declined.Load() > declined {
-		out.Text += "\n(The server asked for input, which openclawd declines: " + CodeDeclined + ".)"
+		out.Text += fmt.Sprintf("\n(The server asked for input, which openclawd declines: %s. It asked: %q. If the tool takes that as an argument, call it with it; "+
+			"otherwise ask the people you work for.)", CodeDeclined, *c.wanted.Load())
 	}
 	return out, err
 }

@@ -27,9 +27,10 @@ type connection struct {
 	end     context.CancelCauseFunc
 	closing sync.Once
 
-	late     atomic.Int64 // consecutive calls without an answer in time
-	declined atomic.Int64 // requests for input
-	told     atomic.Int64 // when that was logged last, in Unix nanoseconds; 0: never
+	late     atomic.Int64           // consecutive calls without an answer in time
+	declined atomic.Int64           // requests for input
+	wanted   atomic.Pointer[string] // by the last of them
+	told     atomic.Int64           // when that was logged last, in Unix nanoseconds; 0: never
 }
 
 // legacy is the protocol for servers that do not answer requests of the newest one at all.
@@ -123,10 +124,12 @@ const retell = time.Minute
 
 // decline declines input that the server asks for.
 func (c *connection) decline(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+	message := c.server.shown(r.Params.Message, maxProblem)
+	c.wanted.Store(&message)
 	c.declined.Add(1)
 	now, last := time.Now().UnixNano(), c.told.Load()
 	if (last == 0 || now-last >= int64(retell)) && c.told.CompareAndSwap(last, now) {
-		c.server.logger.Info("an MCP server asks for input, which is declined", "message", c.server.shown(r.Params.Message, maxProblem))
+		c.server.logger.Info("an MCP server asks for input, which is declined", "message", message)
 	}
 	return &sdk.ElicitResult{Action: "decline"}, nil
 }

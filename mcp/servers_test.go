@@ -256,7 +256,7 @@ func TestResults(t *testing.T) {
 		t.Errorf("%s, %v", out.Text, err)
 	}
 	out, err = h.call("s__ask", `{}`)
-	if err != nil || !strings.HasPrefix(out.Text, "answer: decline") || !strings.Contains(out.Text, mcp.CodeDeclined) {
+	if err != nil || !strings.HasPrefix(out.Text, "answer: decline") || !strings.Contains(out.Text, mcp.CodeDeclined+`. It asked: "your name?"`) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
