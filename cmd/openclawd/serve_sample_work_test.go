@@ -60,7 +60,10 @@ func workedSample(t *testing.T) *sampleServer {
 	return s
 }
 
-type waitingApproval struct{ ID, Kind, AgentID, TaskID, Title string }
+type waitingApproval struct {
+	ID, Kind, AgentID, TaskID, Title string
+	Call                             struct{ Tool, Server string }
+}
 
 func (s *sampleServer) approvals(t *testing.T) []waitingApproval {
 	t.Helper()
@@ -174,6 +177,9 @@ func TestSampleHasNewWork(t *testing.T) {
 		t.Errorf("the servers were asked for %q", got)
 	}
 	call := waits("call")
+	if call.AgentID != "grim" || call.Call.Tool != samplemcp.Search || call.Call.Server != samplemcp.Name {
+		t.Errorf("%+v waits", call)
+	}
 	s.decide(t, call.ID, "approve", `{"by":"visitor"}`)
 	s.until(t, "grim ends its task", func(all []sampleEvent) bool {
 		return slices.ContainsFunc(all, func(e sampleEvent) bool { return e.Type == coordination.TypeTaskCompleted && e.AgentID == "grim" })

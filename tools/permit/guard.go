@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -119,7 +120,7 @@ func (s *Service) request(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, i
 		return nil, nil, err
 	}
 	ask := permission.Ask{Context: coordination.Context{TaskID: call.TaskID, WorkSessionID: call.WorkSessionID, ConversationID: call.ConversationID},
-		ID: id, Agent: call.AgentID, Tool: spec.Name, SessionKey: call.SessionKey, RunID: call.RunID, FirstRunID: run.RootOf(call.RunID, result.RetryOf), Args: call.Args,
+		ID: id, Agent: call.AgentID, Tool: spec.Name, Server: serverOf(spec), SessionKey: call.SessionKey, RunID: call.RunID, FirstRunID: run.RootOf(call.RunID, result.RetryOf), Args: call.Args,
 		Now: now, Expire: now + call.Config.Tools.Approvals.Timeout.Milliseconds()}
 	a := &permission.Approval{ID: id}
 	appends, err := appendTo(a, permission.Request(&ask), eventstore.ActorAgent, now)
@@ -127,6 +128,15 @@ func (s *Service) request(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, i
 		appends[0].Events[0].CausationID, appends[0].Events[0].CorrelationID = call.AskedID, call.ConversationID
 	}
 	return &tool.WaitsError{ApprovalID: id, Until: ask.Expire}, appends, err
+}
+
+// serverOf is the MCP server whose tool it is; "" if it is none's. The name of a server has no "__".
+func serverOf(spec *tool.Spec) string {
+	if spec.Group != tool.GroupMCP {
+		return ""
+	}
+	server, _, _ := strings.Cut(spec.Name, "__")
+	return server
 }
 
 // refusalOf tells the agent what was decided.
