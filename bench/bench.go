@@ -37,6 +37,7 @@ func benchmarks() []benchmark {
 	return []benchmark{
 		{"append", "durable appends of 700-byte events, every projection inline, against a bare table", runAppend},
 		{"import", "import of an NDJSON log against batched inserts into a bare table", runImport},
+		{"migrate", "migration of transcripts of OpenClaw, against only reading and parsing them", runMigrate},
 		{"rebuild", "all projections from the whole log, against only reading and decoding it", runRebuild},
 		{"live", "the longest append while everything is rebuilt", runLive},
 		{"backup", "appends while the big log is backed up and verified", runBackup},

@@ -45,11 +45,9 @@ func runImport(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		peak, err := b.importPeak(ctx, file)
-		if err != nil {
+		if err := b.importPeak(ctx, file, v); err != nil {
 			return err
 		}
-		v.add("peak MB", peak)
 		return b.withTable(func(t *table) error {
 			rate, err := t.batches(b.Events)
 			v.add("bare", rate)
@@ -64,14 +62,21 @@ func runImport(ctx context.Context, b *bench) error {
 	})
 }
 
-// importPeak imports a file with the program and returns the largest resident set of its process, in MB.
-func (b *bench) importPeak(ctx context.Context, file string) (peak float64, err error) {
+// importPeak imports a file with the program and measures the largest resident set of its process, in MB.
+func (b *bench) importPeak(ctx context.Context, file string, v values) (err error) {
 	h, err := b.newHome("")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(string(h))) }()
-	cmd := exec.CommandContext(ctx, b.Binary, "import", "--db", h.db(), file)
+	peak, err := b.peakOf(ctx, "import", "--db", h.db(), file)
+	v.add("peak MB", peak)
+	return err
+}
+
+// peakOf runs the program and returns the largest resident set of its process, in MB.
+func (b *bench) peakOf(ctx context.Context, args ...string) (peak float64, err error) {
+	cmd := exec.CommandContext(ctx, b.Binary, args...)
 	cmd.Stderr = b.Log
 	if err := cmd.Start(); err != nil {
 		return 0, err
