@@ -18,7 +18,7 @@ const addressOf = (file) => ofRoot[file] ?? file.replace(/^docs\//, "").replace(
 const group = (text, ...items) => ({ text, items: items.map(([text, link]) => ({ text, link })) });
 
 const sidebar = [
-  group("Start", ["In a minute", "/start"], ["Beside OpenClaw", "/beside-openclaw"], ["Discord, Slack, Telegram", "/channels"], ["Task-Hub, the page", "/ui"]),
+  group("Start", ["In a minute", "/start"], ["Beside OpenClaw", "/beside-openclaw"], ["From OpenClaw", "/from-openclaw"], ["Discord, Slack, Telegram", "/channels"], ["Task-Hub, the page", "/ui"]),
   group("Reference", ["Commands and API", "/commands"], ["API reference", "/api-reference"], ["Gateway methods", "/gateway-methods"], ["Compatibility", "/compat"],
     ["Events", "/events"], ["SQL cookbook", "/sql-cookbook"], ["SQL views", "/schema"], ["Glossary", "/glossary"]),
   group("Operations", ["All tasks", "/operations/"], ["Install", "/operations/install"], ["Configure", "/operations/configure"], ["Back up", "/operations/backup"],
