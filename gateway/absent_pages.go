@@ -13,8 +13,6 @@ import (
 func (s *Server) absentPages() map[string]answer {
 	none := func(name string) answer { return nothing(map[string]any{name: []any{}}) }
 	return map[string]answer{
-		"channels.pairing.list": nothing(map[string]any{"accounts": []any{}, "requests": []any{}, "commandOwnerConfigured": false,
-			"limits": map[string]int{"pendingPerAccount": 0, "ttlMs": 0}}),
 		"transcripts.list":           nothing(map[string]any{"sessions": []any{}, "nextCursor": nil}),
 		"transcripts.status":         nothing(map[string]any{"enabled": false, "providers": []any{}}),
 		"environments.list":          none("environments"),

@@ -158,7 +158,7 @@ func (p *Program) newGateway() {
 		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, allSends{a.sides}
 		opts.Bots = a.bots()
 		opts.Approvals, opts.Files = a.approvals, gatewayFiles{p.workspaceOf}
-		opts.Schedules = a.schedules
+		opts.Schedules, opts.Pairings = a.schedules, p.pairings()
 	}
 	g.server = gateway.New(opts)
 }

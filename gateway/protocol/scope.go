@@ -85,7 +85,7 @@ func scopeOf(method string, version int) string {
 	case "node.rename":
 		return ScopePairing
 	}
-	for _, family := range []string{"node.pair.", "device.pair.", "device.token."} {
+	for _, family := range []string{"node.pair.", "device.pair.", "device.token.", "channels.pairing."} {
 		if strings.HasPrefix(method, family) {
 			return ScopePairing
 		}
