@@ -61,6 +61,33 @@ const shown = (state: State, running = 0): string[] =>
     return `~${[...row.run.earlier.map((part) => part.text), row.run.text].join('|')} ${row.run.state}`;
   });
 
+describe('files of messages', () => {
+  const sha256 = '0a'.repeat(32);
+  const file = (more: object) => ({ type: 'file', name: 'a.png', mimeType: 'image/png', bytes: 7, sha256, ...more });
+
+  it('are those that lie beside the log', () => {
+    const content = [
+      ...text('look'),
+      file({}),
+      file({ name: '' }),
+      file({ sha256: '../x' }),
+      file({ bytes: 'x' }),
+      { type: 'file' },
+    ];
+    const [message] = messagesOf([{ role: 'user', content }]);
+    expect(message?.text).toBe('look');
+    expect(message?.files).toEqual([
+      { name: 'a.png', sha256, bytes: 7 },
+      { name: sha256, sha256, bytes: 7 },
+      { name: 'a.png', sha256, bytes: 0 },
+    ]);
+  });
+
+  it('are none in a text', () => {
+    expect(messagesOf([{ role: 'user', content: 'plain' }])[0]?.files).toEqual([]);
+  });
+});
+
 describe('chat', () => {
   it('shows a message at once, and it becomes the server one in its place', () => {
     let state = withOutgoing(withHistory(empty, history([user(1, 'a'), agent(2, 'b')]), 1), 'k', 'hello', 3);

@@ -40,6 +40,13 @@ export interface Tool {
   ms: number | null;
 }
 
+/** A file of a message, as it lies beside the log. */
+export interface StoredFile {
+  name: string;
+  sha256: string;
+  bytes: number;
+}
+
 /** Why a message has no text of its own. */
 export type Placeholder = 'oversized' | 'redacted' | 'archived';
 
@@ -49,6 +56,7 @@ export interface Message {
   seq: number;
   role: 'user' | 'assistant' | 'system';
   text: string;
+  files: StoredFile[];
   time: number;
   tools: Tool[];
   /** The run that a person's message began. */
@@ -119,6 +127,8 @@ interface Block {
   id?: string;
   name?: string;
   arguments?: unknown;
+  sha256?: string;
+  bytes?: number;
 }
 
 const blocksOf = (content: unknown): Block[] =>
@@ -132,6 +142,14 @@ export function textOf(content: unknown): string {
     .map(({ text }) => text)
     .join('\n\n');
 }
+
+/** Stored files of a message's blocks. */
+const filesOf = (content: unknown): StoredFile[] =>
+  blocksOf(content).flatMap(({ type, name, sha256, bytes }) =>
+    type === 'file' && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256)
+      ? [{ name: typeof name === 'string' && name !== '' ? name : sha256, sha256, bytes: Number(bytes) || 0 }]
+      : [],
+  );
 
 /** Messages of a transcript: results of tools are put to their calls. */
 export function messagesOf(raw: readonly RawMessage[]): Message[] {
@@ -165,6 +183,7 @@ export function messagesOf(raw: readonly RawMessage[]): Message[] {
       seq: mark.seq ?? 0,
       role: item.role === 'user' || item.role === 'assistant' ? item.role : 'system',
       text: mark.truncated ? '' : textOf(item.content),
+      files: filesOf(item.content),
       time,
       tools,
       runId: own ?? null,

@@ -19,6 +19,7 @@ export const w = words({
   discard: { ko: '버리기', en: 'Discard' },
   stopped: { ko: '여기서 멈췄습니다.', en: 'It was stopped here.' },
   failed: { ko: '답하지 못했습니다.', en: 'It failed to answer.' },
+  files: { ko: '파일', en: 'Files' },
   tool: { ko: '도구', en: 'Tool' },
   toolRuns: { ko: '실행 중', en: 'running' },
   toolOk: { ko: '끝남', en: 'done' },
