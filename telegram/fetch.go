@@ -16,7 +16,7 @@ import (
 var filePath = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*){0,5}$`)
 
 // errPath is the error of a path in another form: it is not requested, since the token is sent with it.
-var errPath = errors.New("Telegram names a path in an unknown form for the file")
+var errPath = errors.New("the path that Telegram gave for the file has an unknown form")
 
 // Fetch implements channel.Fetcher. Telegram gives bots files of at most 20 MB.
 func (b *Bots) Fetch(ctx context.Context, account, ref string, w io.Writer) error {
