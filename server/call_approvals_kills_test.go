@@ -147,8 +147,8 @@ func (k *approvalKills) round(t *testing.T, random *rand.Rand) {
 	for range 4 {
 		k.ask(t, c, fmt.Sprint("s", random.IntN(4)), "")
 	}
-	decided := decideUntil(t, c, random.IntN)
 	soon := time.NewTimer(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+	decided := decideUntil(t, c, random.IntN) // from here on the random numbers are its own
 	select {
 	case <-soon.C:
 	case <-reached:
