@@ -28,6 +28,7 @@ type Options struct {
 	Log          Log      // nil: only a plan is made
 	Only         []string // parts that are taken over; empty: all
 	HasAgent     func(id string) bool
+	Config       []byte // openclaw.json as JSON; nil: none
 	Now          func() time.Time
 	Progress     func(done, total int64) // in bytes; it may be nil
 }
@@ -49,11 +50,12 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	t.source, t.report.Era = source, source.Era
 	t.total = source.Size(ctx)
+	t.elsewhere()
 	for _, part := range []struct {
 		name string
 		take func(context.Context) error
 	}{{Sessions, t.sessions}, {Cron, t.jobs}, {People, t.people}} {
-		if len(o.Only) > 0 && !slices.Contains(o.Only, part.name) {
+		if !t.wants(part.name) {
 			continue
 		}
 		if err := part.take(ctx); err != nil {
@@ -98,6 +100,9 @@ type taker struct {
 	done, total int64
 	gone        map[string]bool // agents that were reported
 }
+
+// wants reports whether a part is taken over.
+func (t *taker) wants(part string) bool { return len(t.o.Only) == 0 || slices.Contains(t.o.Only, part) }
 
 func (t *taker) left(p openclaw.Problem) { t.report.add(p) }
 

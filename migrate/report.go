@@ -30,9 +30,9 @@ const (
 	ReasonSetting      = "setting"           // a value that sessions here cannot have
 	ReasonClock        = "clock"             // a time that cannot be
 	ReasonAgentGone    = "agent_gone"        // no agent of the configuration has that id
-	ReasonUnsupported  = "unsupported"       // there is nothing of the kind here
-	ReasonManaged      = "managed"           // OpenClaw makes the job by itself, and so does openclawd where it has one
-	ReasonRemovedHere  = "removed_here"      // it was taken over and removed here since
+	ReasonUnsupported  = openclaw.ReasonUnsupported
+	ReasonManaged      = "managed"      // OpenClaw makes the job by itself, and so does openclawd where it has one
+	ReasonRemovedHere  = "removed_here" // it was taken over and removed here since
 )
 
 // notes are the reasons that lose nothing: they do not make a report incomplete.

@@ -321,9 +321,13 @@ func (x *sessionTaker) close() error {
 		return nil
 	}
 	x.ts = max(last.ClosedAt, x.ts)
+	at := x.ts
+	if last.Closed == "" {
+		at = 0 // it may still grow
+	}
 	data := coordination.Session{Context: coordination.Context{EventRole: coordination.RoleObservability}, SessionKey: x.key.String(), SessionID: x.part,
 		TranscriptKept: true, By: client}
 	delete(x.current, x.key.String())
-	return x.add(eventstore.NewEvent{ID: idOf(x.ts, "delete", x.key.String(), last.ID), Type: coordination.TypeSessionDeleted, AgentID: x.key.Agent,
+	return x.add(eventstore.NewEvent{ID: idOf(at, "delete", x.key.String(), last.ID), Type: coordination.TypeSessionDeleted, AgentID: x.key.Agent,
 		Actor: eventstore.ActorSystem}, data, last.Place, x.report.count(Settings))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
@@ -59,7 +60,9 @@ func (p *process) migrateOpenClaw(ctx context.Context, m migrateFlags) (err erro
 		}
 	}
 	o := migrate.Options{From: m.from, Only: m.only, Now: p.now, OpenDatabase: sqlite.OpenCopy}
-	team, err := readTeam(cmp.Or(m.config, filepath.Join(m.from, "openclaw.json")), p.getenv, slog.New(slog.DiscardHandler))
+	file := cmp.Or(m.config, filepath.Join(m.from, "openclaw.json"))
+	o.Config = config.ReadDocument(file, p.getenv).Resolved()
+	team, err := readTeam(file, p.getenv, slog.New(slog.DiscardHandler))
 	if err == nil {
 		o.HasAgent = func(id string) bool {
 			return slices.ContainsFunc(team.Agents, func(a coordination.ConfigAgent) bool { return strings.EqualFold(a.ID, id) })

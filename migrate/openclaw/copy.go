@@ -35,10 +35,17 @@ var errMoved = errors.New("it was written to its end while it was copied")
 // database opens a copy of a SQLite file of the directory, at one of its commits. Opening the file itself would write to its directory.
 // A missing file, and one that cannot be copied or opened, which is reported, is nil.
 func (s *Source) database(name string) *sql.DB {
-	if !s.exists(name) {
+	info, err := s.root.Stat(name)
+	switch {
+	case err != nil:
+		if s.known(name) {
+			s.unreadable(name, err)
+		}
+		return nil
+	case !info.Mode().IsRegular():
+		s.problem(name, ReasonInvalid, notRegular, "")
 		return nil
 	}
-	var err error
 	for range copyTries {
 		var db *sql.DB
 		if db, err = s.copyOf(name); err == nil {

@@ -71,7 +71,26 @@ func (s *Source) databaseSessions(ctx context.Context, agent string, visit func(
 			return err
 		}
 	}
+	d.leftovers()
 	return ctx.Err()
+}
+
+// leftovers reports the files of sessions that OpenClaw has not moved to the database.
+func (d *agentDatabase) leftovers() {
+	dir := sessionsDir(d.agent)
+	names := d.names(dir)
+	d.strangers(dir, names, nil)
+	has := map[string]bool{}
+	for _, row := range d.list(1, "SELECT session_id FROM session_windows UNION SELECT session_id FROM session_transcript_archives UNION "+
+		"SELECT session_id FROM session_transcript_cold_archives") {
+		has[row[0]] = true
+	}
+	for _, name := range names {
+		if id, kind := transcriptName(name); name == storeName || kind != "" && kind != strange && !has[id] {
+			d.problem(path.Join(dir, name), ReasonUnsupported, "it is not in the agent's database, which is what is read",
+				"let OpenClaw take it over with openclaw doctor --fix, then migrate again")
+		}
+	}
 }
 
 // agentDatabase reads the database of an agent.

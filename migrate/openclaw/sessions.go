@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +81,7 @@ func (t *Transcript) Each(visit func(Line) error) error { return t.each(visit) }
 func (s *Source) Sessions(ctx context.Context, visit func(*Session) error) error {
 	for _, agent := range s.Agents {
 		var err error
-		if s.exists(agentPath(agent)) {
+		if s.known(agentPath(agent)) { // its files are older, also if it cannot be read
 			err = s.databaseSessions(ctx, agent, visit)
 		} else {
 			err = s.fileSessions(ctx, agent, visit)
@@ -90,40 +93,128 @@ func (s *Source) Sessions(ctx context.Context, visit func(*Session) error) error
 	return nil
 }
 
+// sessionsDir has the sessions of an agent that are files.
+func sessionsDir(agent string) string { return path.Join("agents", agent, "sessions") }
+
 // fileSessions visits the sessions of an agent that are files.
 func (s *Source) fileSessions(ctx context.Context, agent string, visit func(*Session) error) error {
-	dir := path.Join("agents", agent, "sessions")
-	for _, name := range s.names(dir) {
+	dir := sessionsDir(agent)
+	names := s.names(dir) // before sessions.json is read, which names the transcript of a new session first
+	for _, name := range names {
 		if one := s.archived(agent, dir, name); one != nil {
 			if err := visit(one); err != nil {
 				return err
 			}
 		}
 	}
-	store := path.Join(dir, "sessions.json")
-	return s.eachMember(store, func(key string, text json.RawMessage) error {
+	store := path.Join(dir, storeName)
+	visited := map[string]bool{} // names of transcripts
+	all, err := s.eachMember(store, func(key string, text json.RawMessage) error {
 		one := s.stored(agent, dir, store+"#"+key, key, text)
 		if one == nil {
 			return ctx.Err()
 		}
+		for i := range one.Transcripts {
+			visited[path.Base(one.Transcripts[i].Place)] = true
+		}
 		return errors.Join(visit(one), ctx.Err())
 	})
+	if err != nil {
+		return err
+	}
+	s.strangers(dir, names, visited)
+	if !all { // a transcript may be of a session that could not be read
+		return ctx.Err()
+	}
+	return s.unnamed(ctx, agent, dir, names, visited, visit)
+}
+
+// unnamed visits the transcripts that no session names.
+func (s *Source) unnamed(ctx context.Context, agent, dir string, names []string, visited map[string]bool, visit func(*Session) error) error {
+	for _, name := range names {
+		id, kind := transcriptName(name)
+		if kind != current || visited[name] {
+			continue
+		}
+		if one := s.unowned(agent, path.Join(dir, name), id); one != nil {
+			if err := visit(one); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// storeName is the file that has all sessions of an agent, without what was said.
+const storeName = "sessions.json"
+
+// Kinds of transcripts by their name, besides those of archives: reset and deleted.
+const (
+	current = "current" // <id>.jsonl
+	strange = "strange" // something else that OpenClaw keeps beside a transcript
+)
+
+// transcriptName reads the name of a file of transcripts: the id, and the kind. Other files have none.
+func transcriptName(name string) (id, kind string) {
+	if id, rest, ok := strings.Cut(name, ".jsonl."); ok {
+		switch why, _, _ := strings.Cut(rest, "."); why {
+		case "reset", "deleted":
+			return id, why
+		case "lock", "tmp":
+			return "", ""
+		}
+		return id, strange
+	}
+	id, ok := strings.CutSuffix(name, ".jsonl")
+	switch {
+	case !ok:
+		return "", ""
+	case strings.Contains(id, "."):
+		id, _, _ = strings.Cut(id, ".")
+		return id, strange
+	}
+	return id, current
+}
+
+// strangers reports the files beside transcripts that are none, such as <id>.trajectory.jsonl: all of a kind at once.
+func (s *Source) strangers(dir string, names []string, visited map[string]bool) {
+	count := map[string]int{}
+	for _, name := range names {
+		if id, kind := transcriptName(name); kind == strange && !visited[name] {
+			word := strings.TrimPrefix(strings.TrimPrefix(name, id), ".jsonl")[1:]
+			if end := strings.IndexAny(word, ".-"); end >= 0 { // t1.jsonl.bak-1234
+				word = word[:end]
+			}
+			count[word]++
+		}
+	}
+	for _, word := range slices.Sorted(maps.Keys(count)) {
+		s.problem(dir, ReasonUnsupported, fmt.Sprintf("files that are not transcripts: %d of the kind %q", count[word], word), "")
+	}
 }
 
 // archived is a transcript that a reset or deletion has left: <id>.jsonl.reset.<time>. Its key is not known: it gets one of its own.
 func (s *Source) archived(agent, dir, name string) *Session {
-	id, rest, isTranscript := strings.Cut(name, ".jsonl.")
-	why, stamp, _ := strings.Cut(rest, ".")
-	if !isTranscript || why != "reset" && why != "deleted" {
+	id, why := transcriptName(name)
+	if why != "reset" && why != "deleted" {
 		return nil
 	}
-	place := path.Join(dir, name)
+	one := s.unowned(agent, path.Join(dir, name), id)
+	if one != nil {
+		tr := &one.Transcripts[0]
+		tr.Closed, tr.ClosedAt = why, stampTime(strings.TrimPrefix(name, id+".jsonl."+why+"."))
+	}
+	return one
+}
+
+// unowned is a transcript whose session is not known: it gets a key of its own.
+func (s *Source) unowned(agent, place, id string) *Session {
 	key, ok := s.key(place, "agent:"+agent+":archive:"+id, agent)
 	if !ok {
 		return nil
 	}
 	return &Session{Agent: agent, Place: place, Key: key, Archived: true, Entry: Entry{SessionID: id}, Transcripts: []Transcript{{
-		ID: id, Place: place, Closed: why, ClosedAt: stampTime(stamp), each: func(visit func(Line) error) error { return s.eachLine(place, visit) },
+		ID: id, Place: place, each: func(visit func(Line) error) error { return s.eachLine(place, visit) },
 	}}}
 }
 
@@ -164,12 +255,6 @@ func (s *Source) transcriptFile(dir string, e *Entry) string {
 		}
 	}
 	return ""
-}
-
-// known reports whether there is anything of that name.
-func (s *Source) known(name string) bool {
-	_, err := s.root.Lstat(name)
-	return err == nil
 }
 
 // key reads a session's key. Old ones are names of sessions of the directory's agent.

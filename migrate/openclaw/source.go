@@ -38,6 +38,7 @@ const (
 	ReasonTooLarge     = "too_large"     // a file that is read at once is too large
 	ReasonBusy         = "busy"          // a database changes faster than it can be copied
 	ReasonSchema       = "unknown_schema"
+	ReasonUnsupported  = "unsupported" // there is nothing of the kind here
 )
 
 // Problem is something that is not read.
@@ -82,15 +83,20 @@ func Open(dir string, o Options) (*Source, error) {
 		return nil, fmt.Errorf("open state directory of OpenClaw: %w", err)
 	}
 	s := &Source{Path: dir, Era: EraFiles, root: root, opts: o}
+	refused := false
 	for _, name := range s.names("agents") {
-		if info, err := root.Stat(path.Join("agents", name)); err == nil && info.IsDir() {
+		switch info, err := root.Stat(path.Join("agents", name)); {
+		case err != nil:
+			s.unreadable(path.Join("agents", name), err)
+			refused = true
+		case info.IsDir():
 			s.Agents = append(s.Agents, name)
 		}
 	}
-	if s.exists(statePath) || slices.ContainsFunc(s.Agents, func(agent string) bool { return s.exists(agentPath(agent)) }) {
+	if s.known(statePath) || slices.ContainsFunc(s.Agents, func(agent string) bool { return s.known(agentPath(agent)) }) {
 		s.Era = EraDatabase
 	}
-	if len(s.Agents) == 0 && s.Era == EraFiles && !s.exists(configName) && !s.exists(cronPath) {
+	if len(s.Agents) == 0 && !refused && s.Era == EraFiles && !s.known(configName) && !s.known(cronPath) {
 		_ = root.Close()
 		return nil, &EmptyError{Path: dir}
 	}
@@ -121,16 +127,17 @@ func (s *Source) Close() error {
 	return errors.Join(append(errs, s.root.Close())...)
 }
 
-func (s *Source) exists(name string) bool {
-	info, err := s.root.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+// known reports whether there is anything of that name, also if it cannot be opened: a link out, for example.
+func (s *Source) known(name string) bool {
+	_, err := s.root.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // names lists a directory, sorted. A missing one is empty.
 func (s *Source) names(dir string) []string {
 	f, err := s.root.Open(dir)
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
+		if s.known(dir) {
 			s.unreadable(dir, err)
 		}
 		return nil
@@ -157,6 +164,8 @@ func (s *Source) unreadable(name string, err error) {
 	s.problem(name, ReasonUnreadable, cause(err), "")
 }
 
+const notRegular = "it is not a regular file"
+
 // cause is an error without the path, which the place has.
 func cause(err error) string {
 	if at, is := errors.AsType[*fs.PathError](err); is {
@@ -168,17 +177,14 @@ func cause(err error) string {
 // Open opens a regular file of the directory. A missing one, and one that cannot be opened, which is reported, is nil.
 func (s *Source) Open(name string) *os.File {
 	f, err := s.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, at := s.root.Lstat(name); at != nil {
-			return nil
-		}
-	}
 	if err != nil {
-		s.unreadable(name, err)
+		if s.known(name) {
+			s.unreadable(name, err)
+		}
 		return nil
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		s.problem(name, ReasonInvalid, "it is not a regular file", "")
+		s.problem(name, ReasonInvalid, notRegular, "")
 		_ = f.Close()
 		return nil
 	}
@@ -208,11 +214,11 @@ func (s *Source) ReadJSON(name string, v any) bool {
 	return true
 }
 
-// eachMember visits the members of a file that is a JSON object, one at a time. A missing file has none.
-func (s *Source) eachMember(name string, visit func(key string, value json.RawMessage) error) error {
+// eachMember visits the members of a file that is a JSON object, one at a time, and reports whether these were all. A missing file has none.
+func (s *Source) eachMember(name string, visit func(key string, value json.RawMessage) error) (all bool, err error) {
 	f := s.Open(name)
 	if f == nil {
-		return nil
+		return !s.known(name), nil
 	}
 	defer f.Close()
 	in := json.NewDecoder(f)
@@ -227,7 +233,7 @@ func (s *Source) eachMember(name string, visit func(key string, value json.RawMe
 		}
 		if err == nil {
 			if err := visit(fmt.Sprint(token), value); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
@@ -236,8 +242,26 @@ func (s *Source) eachMember(name string, visit func(key string, value json.RawMe
 	}
 	if err != nil {
 		s.problem(name, ReasonInvalid, "it cannot be read to its end as JSON: "+err.Error(), restoreHint)
+		return false, nil
 	}
-	return nil
+	return true, nil
+}
+
+// HasFiles reports whether a directory has regular files, in itself or below. What cannot be looked into is reported.
+func (s *Source) HasFiles(dir string) (has bool) {
+	if !s.known(dir) {
+		return false
+	}
+	err := fs.WalkDir(s.root.FS(), dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			has, err = true, fs.SkipAll
+		}
+		return err
+	})
+	if err != nil {
+		s.unreadable(dir, err)
+	}
+	return has
 }
 
 // restoreHint helps with files that a killed program has cut.
