@@ -9,6 +9,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/migrate"
+	"github.com/pronto-lab/openclawd/migrate/openclaw"
 	"github.com/pronto-lab/openclawd/projections/routing"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 )
@@ -174,3 +175,47 @@ func TestPeopleWhoWerePaired(t *testing.T) {
 		t.Error("the person was approved again")
 	}
 }
+
+// Files beside a database that cannot be read are older than it: who was revoked and what was deleted does not come back.
+func TestOlderFilesDoNotStandInForADatabase(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		make   func(*home)
+		reason string
+		times  int64
+		jobs   int64
+	}{
+		"busy": {func(h *home) {
+			h.database(stateName, stateSchema)
+			h.write(stateName+"-journal", "a transaction is under way")
+		}, openclaw.ReasonBusy, 1, 0},
+		"newer schema": {func(h *home) {
+			h.exec(h.database(stateName, stateSchema), "UPDATE schema_meta SET schema_version = 99")
+		}, openclaw.ReasonSchema, 1, 0},
+		"no jobs": {func(h *home) { h.exec(h.database(stateName, stateSchema), "DROP TABLE cron_jobs") }, openclaw.ReasonSchema, 1, 0},
+		"no people or runs": {func(h *home) {
+			db := h.database(stateName, stateSchema)
+			h.exec(db, "ALTER TABLE channel_pairing_allow_entries DROP COLUMN entry")
+			h.exec(db, "DROP TABLE cron_run_receipts")
+			h.exec(db, "INSERT INTO cron_jobs VALUES ('j1', ?, '{}', 0, 7)", fmt.Sprintf(ping, "", 0))
+		}, openclaw.ReasonSchema, 2, 1},
+		"directory": {func(h *home) { h.write(stateName+"/x", "x") }, openclaw.ReasonInvalid, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			h.write("cron/jobs.json", `{"jobs":[{"id":"gone","name":"gone","enabled":true,"schedule":{"kind":"every","everyMs":3600000},"payload":{"kind":"agentTurn","message":"m"}}]}`)
+			h.write("credentials/discord-allowFrom.json", `{"allowFrom":["111"]}`)
+			c.make(h)
+			r := h.migrate()
+			if r.Complete || r.Reasons[c.reason] != c.times || len(r.Reasons) != 1 {
+				t.Errorf("report %+v", r)
+			}
+			if count(r, migrate.Cron).New != c.jobs || h.job(t, "gone").Job.ID != "" || h.person(t, "discord", "111").State != "" {
+				t.Errorf("older files were taken over; report %+v", r)
+			}
+		})
+	}
+}
+
+const stateName = "state/openclaw.sqlite"

@@ -50,11 +50,13 @@ type JobRun struct {
 // Runs visits the runs of the job, oldest first.
 func (j *Job) Runs(visit func(*JobRun) error) error { return j.runs(visit) }
 
-// Jobs visits all scheduled jobs.
+// Jobs visits all scheduled jobs. Files beside a database are older than it, also if it cannot be read.
 func (s *Source) Jobs(ctx context.Context, visit func(*Job) error) error {
-	db := s.stateDatabase(ctx)
-	if db != nil {
-		return s.databaseJobs(ctx, db, visit)
+	if s.known(statePath) {
+		if d := s.stateDatabase(ctx, "cron_jobs.job_id", "cron_jobs.job_json", "cron_jobs.state_json", "cron_jobs.sort_order", "cron_jobs.updated_at"); d != nil {
+			return d.jobs(visit)
+		}
+		return ctx.Err()
 	}
 	var file struct{ Jobs []json.RawMessage }
 	if !s.ReadJSON(cronPath, &file) {
@@ -102,43 +104,53 @@ func (s *Source) readJob(job *Job, text json.RawMessage) bool {
 	return true
 }
 
-// stateDatabase opens the database that all agents share, nil if there is none or it cannot be read.
-func (s *Source) stateDatabase(ctx context.Context) *sql.DB {
-	if s.shared.tried {
-		return s.shared.db
+// stateDatabase opens the database that all agents share, nil if it cannot be read, or lacks one of the columns.
+func (s *Source) stateDatabase(ctx context.Context, columns ...string) *agentDatabase {
+	if !s.shared.tried {
+		s.shared.tried = true
+		if db := s.database(statePath); db != nil {
+			if schema, ok := s.schemaOf(ctx, db, statePath, newestStateSchema); ok {
+				s.shared.db, s.shared.schema = db, schema
+			}
+		}
 	}
-	s.shared.tried = true
-	db := s.database(statePath)
-	if db != nil && s.checkSchema(ctx, db, statePath, newestStateSchema, "cron_jobs.job_json", "cron_jobs.state_json", "cron_run_receipts.finished_at_ms",
-		"channel_pairing_allow_entries.entry") {
-		s.shared.db = db
+	if s.shared.db == nil || !s.checkColumns(ctx, s.shared.db, statePath, s.shared.schema, columns...) {
+		return nil
 	}
-	return s.shared.db
+	return &agentDatabase{Source: s, ctx: ctx, db: s.shared.db, name: statePath}
 }
 
 // shared is the database that all agents share, once it was asked for.
 type shared struct {
-	tried bool
-	db    *sql.DB
+	tried  bool
+	db     *sql.DB // nil: it cannot be read
+	schema string
 }
 
-func (s *Source) databaseJobs(ctx context.Context, db *sql.DB, visit func(*Job) error) error {
-	d := &agentDatabase{Source: s, ctx: ctx, db: db, name: statePath}
+// jobs visits the scheduled jobs of the database. Without their runs they are still jobs.
+func (d *agentDatabase) jobs(visit func(*Job) error) error {
+	hasRuns := d.checkColumns(d.ctx, d.db, d.name, d.shared.schema, "cron_run_receipts.receipt_id", "cron_run_receipts.job_id", "cron_run_receipts.status",
+		"cron_run_receipts.error_text", "cron_run_receipts.started_at_ms", "cron_run_receipts.finished_at_ms")
 	for _, row := range d.list(4, "SELECT job_id, job_json, state_json, updated_at FROM cron_jobs ORDER BY sort_order, job_id") {
 		job := &Job{Place: statePath + "#" + row[0], Text: json.RawMessage(row[1])}
-		if !s.readJob(job, job.Text) {
+		if !d.readJob(job, job.Text) {
 			continue
 		}
 		_ = json.Unmarshal([]byte(row[2]), &job.State)
 		if job.UpdatedAtMs == 0 {
 			_, _ = fmt.Sscan(row[3], &job.UpdatedAtMs)
 		}
-		job.runs = func(visit func(*JobRun) error) error { return d.receipts(job, visit) }
+		job.runs = func(visit func(*JobRun) error) error {
+			if !hasRuns {
+				return nil
+			}
+			return d.receipts(job, visit)
+		}
 		if err := visit(job); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return d.ctx.Err()
 }
 
 // receipts visits the runs of a job that are over.

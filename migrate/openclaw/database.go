@@ -28,24 +28,35 @@ const (
 
 // checkSchema refuses a database of a newer schema, and one without what is read of it.
 func (s *Source) checkSchema(ctx context.Context, db *sql.DB, name string, newest int, columns ...string) bool {
+	version, ok := s.schemaOf(ctx, db, name, newest)
+	return ok && s.checkColumns(ctx, db, name, version, columns...)
+}
+
+// schemaOf describes the schema of a database. A newer one than is known is reported.
+func (s *Source) schemaOf(ctx context.Context, db *sql.DB, name string, newest int) (schema string, ok bool) {
 	var version int
 	var app string
 	err := db.QueryRowContext(ctx, "SELECT schema_version, coalesce(app_version, '?') FROM schema_meta WHERE meta_key = 'primary'").Scan(&version, &app)
 	if err != nil {
 		s.problem(name, ReasonSchema, "it does not say which schema it has: "+err.Error(), "let OpenClaw open it once, which completes its migration, then migrate again")
-		return false
+		return "", false
 	}
 	if version > newest {
 		s.problem(name, ReasonSchema, fmt.Sprintf("it has schema %d, of OpenClaw %s; schemas up to %d (2026.9.6) are known", version, app, newest),
 			"use a newer openclawd")
-		return false
+		return "", false
 	}
+	return fmt.Sprintf("schema %d, of OpenClaw %s,", version, app), true
+}
+
+// checkColumns reports the first column that a database lacks.
+func (s *Source) checkColumns(ctx context.Context, db *sql.DB, name, schema string, columns ...string) bool {
 	for _, column := range columns {
 		table, field, _ := strings.Cut(column, ".")
 		var n int
 		err := db.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", table, field).Scan(&n)
 		if err != nil || n == 0 {
-			s.problem(name, ReasonSchema, fmt.Sprintf("schema %d, of OpenClaw %s, has no %s: it was migrated in part, or is older than what is known", version, app, column),
+			s.problem(name, ReasonSchema, schema+" has no "+column+": it was migrated in part, or is older than what is known",
 				"let the newest OpenClaw open it once, which completes its migration, then migrate again")
 			return false
 		}

@@ -18,13 +18,17 @@ const (
 	credentials  = "credentials"
 	allowSuffix  = "-allowFrom.json"
 	usualAccount = "default"
+	allowTable   = "channel_pairing_allow_entries"
 )
 
 // People visits the people that were paired. Those that the configuration lists stay there.
 func (s *Source) People(ctx context.Context, visit func(*Person) error) error {
-	if db := s.stateDatabase(ctx); db != nil {
-		d := &agentDatabase{Source: s, ctx: ctx, db: db, name: statePath}
-		for _, row := range d.list(3, "SELECT channel_key, account_id, entry FROM channel_pairing_allow_entries ORDER BY channel_key, account_id, sort_order, entry") {
+	if s.known(statePath) { // who was revoked is still in the older files
+		d := s.stateDatabase(ctx, allowTable+".channel_key", allowTable+".account_id", allowTable+".entry", allowTable+".sort_order")
+		if d == nil {
+			return ctx.Err()
+		}
+		for _, row := range d.list(3, "SELECT channel_key, account_id, entry FROM "+allowTable+" ORDER BY channel_key, account_id, sort_order, entry") {
 			p := &Person{Place: statePath + "#" + row[0] + ":" + row[2], Channel: row[0], Account: row[1], Entry: row[2]}
 			if err := s.person(p, visit); err != nil {
 				return err
