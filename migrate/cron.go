@@ -72,11 +72,11 @@ func (t *taker) convertJob(j *openclaw.Job) (job coordination.CronJob, reason, w
 
 // job adds or changes a job, once for what it says: what was changed here since stays, and a job that was removed here does not come back.
 func (t *taker) job(ctx context.Context, j *openclaw.Job, job coordination.CronJob, count *Count) error {
-	definition, err := json.Marshal(job)
+	id, err := jobID(job)
 	if err != nil {
 		return err
 	}
-	event := eventstore.NewEvent{ID: idOf(0, "job", job.ID, string(definition)), AgentID: job.AgentID, Actor: eventstore.ActorHuman}
+	event := eventstore.NewEvent{ID: id, AgentID: job.AgentID, Actor: eventstore.ActorHuman}
 	_, err = t.o.Log.EventByID(ctx, event.ID)
 	switch {
 	case err == nil:
@@ -116,6 +116,13 @@ func (t *taker) job(ctx context.Context, j *openclaw.Job, job coordination.CronJ
 	}
 	count.New++
 	return t.runs(ctx, j, &job)
+}
+
+// jobID is the id of the event that adds a job or changes it to this. OpenClaw changes the time of the last change after each run.
+func jobID(job coordination.CronJob) (eventstore.ID, error) {
+	job.UpdatedAtMs = 0
+	definition, err := json.Marshal(job)
+	return idOf(0, "job", job.ID, string(definition)), err
 }
 
 // nextRun is when the job is due next. What OpenClaw has missed is not made up for.

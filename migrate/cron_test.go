@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -73,6 +74,28 @@ func TestJobsWithTheirRuns(t *testing.T) {
 	wantReason(t, h.migrate(), migrate.ReasonRemovedHere, true)
 	if row := h.job(t, "j1"); row.Job.ID != "" {
 		t.Errorf("the job is back: %+v", row)
+	}
+}
+
+// OpenClaw notes each run as a change of its job. What was changed here stays.
+func TestRunsInOpenClawDoNotUndoChangesHere(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.write("cron/jobs.json", `{"jobs":[`+fmt.Sprintf(ping, "", int64(later))+"]}")
+	h.migrate()
+	changed := h.job(t, "j1").Job
+	changed.Name = "pong"
+	here, err := eventstore.One(schedule.Stream("j1"), eventstore.NewEvent{Type: coordination.TypeCronJobUpdated},
+		coordination.CronJobChanged{Job: changed, NextAtMs: later}, now.UnixMilli())
+	if err == nil {
+		_, err = h.db.Append(t.Context(), here...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write("cron/jobs.json", `{"jobs":[`+strings.Replace(fmt.Sprintf(ping, "", int64(later)), `"updatedAtMs":1795800000000`, `"updatedAtMs":1795850000000`, 1)+"]}")
+	if r := h.migrate(); count(r, migrate.Cron).Already != 1 || h.job(t, "j1").Job.Name != "pong" {
+		t.Errorf("job %+v; report %+v", h.job(t, "j1").Job, r)
 	}
 }
 
