@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -197,4 +198,27 @@ func TestRedactedMessagesStayRedacted(t *testing.T) {
 		t.Errorf("%d new events; report %+v", h.head()-before, r)
 	}
 	h.wantShown("t1", ": ")
+}
+
+// Messages before the first time that can be have that of their session, which changes. They are still the same messages.
+func TestMessagesWithoutATimeAreTakenOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.transcript("t1.jsonl", `{"type":"message","id":"a1","message":{"role":"user","content":"no time"}}`+"\n",
+		`{"type":"message","id":"a2","timestamp":"1970-01-01T00:00:05.000Z","message":{"role":"user","content":"of 1970"}}`+"\n",
+		said("a3", "user", "third", 3), `{"type":"message","id":"a4","message":{"role":"user","content":"fourth"}}`+"\n")
+	for i, updated := range []int{1795888200000, 1795888300000} {
+		h.write("agents/eden/sessions/sessions.json", fmt.Sprintf(`{"agent:eden:main":{"sessionId":"t1","updatedAt":%d}}`, updated))
+		r := h.migrate()
+		h.wantShown("t1", "user: no time", "user: of 1970", "user: third", "user: fourth")
+		if already := int64(4 * i); count(r, migrate.Messages).Already != already {
+			t.Errorf("run %d: report %+v", i, r)
+		}
+	}
+	m := projectiontest.Read(t, h.db, func(ctx context.Context, tx *sql.Tx) ([]sessions.Message, error) {
+		return sessions.Newest(ctx, tx, "t1", 4, 1<<20)
+	})
+	if m[0].At != 1795888200000 || m[3].At != m[2].At {
+		t.Errorf("messages at %d, %d and %d", m[0].At, m[2].At, m[3].At)
+	}
 }

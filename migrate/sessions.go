@@ -34,6 +34,7 @@ type sessionTaker struct {
 
 	part string // id of the transcript that messages go to
 	ts   int64  // of the last entry
+	read int64  // the last time that the transcript says, 0 before the first: ids depend on no other, since others may change
 	odd  int    // entries of the transcript whose time cannot be
 }
 
@@ -138,7 +139,7 @@ func (x *sessionTaker) refuses(here []string, i int) (reason, detail string) {
 
 // transcript takes over one transcript. It is opened with its first entry.
 func (x *sessionTaker) transcript(tr *openclaw.Transcript) error {
-	x.part, x.ts, x.odd = "", 0, 0
+	x.part, x.ts, x.read, x.odd = "", 0, 0, 0
 	stopped := false
 	err := tr.Each(func(line openclaw.Line) error {
 		x.progressed(line.Size)
@@ -178,7 +179,7 @@ func (x *sessionTaker) entry(tr *openclaw.Transcript, line openclaw.Line) (opene
 		return true, nil
 	}
 	if at := e.at(); at >= earliest && at < latest {
-		x.ts = at
+		x.ts, x.read = at, at
 	} else {
 		if at != 0 {
 			x.odd++
@@ -216,7 +217,7 @@ func (x *sessionTaker) message(m *coordination.SessionMessage, e *entry, tr *ope
 	if within == "" {
 		within = fmt.Sprintf("line %d", line.Number)
 	}
-	event := eventstore.NewEvent{ID: idOf(x.ts, "message", x.key.String(), tr.ID, within, m.Author, m.ToolCallID, m.Text), Type: coordination.TypeSessionMessage,
+	event := eventstore.NewEvent{ID: idOf(x.read, "message", x.key.String(), tr.ID, within, m.Author, m.ToolCallID, m.Text), Type: coordination.TypeSessionMessage,
 		AgentID: x.key.Agent, Actor: actors[m.Author]}
 	return x.add(event, m, place, count)
 }
