@@ -97,7 +97,7 @@ var layout = []rule{
 	{"demo", []string{"coordination", "database", "discord", "internal", "monitor", "server", "slack", "telegram"},
 		"the play runs the server against servers for tests, which no program but the demo contains"},
 	{"packaging", []string{"internal"}, "packages are made of built programs; of our code they need only the unit of the service"},
-	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "migrate", "migrations", "monitor",
+	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "media", "migrate", "migrations", "monitor",
 		"projections", "replay", "sandbox", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
 }

@@ -38,7 +38,8 @@ type Store struct {
 	total int64      // bytes of all files; -1: not known yet
 }
 
-// Open returns the store in a directory, which is made with the first file. most is the limit in force for all files together.
+// Open returns the store in a directory, which is made with the first file. most is the limit in force for all files together; it
+// is needed by Put only.
 func Open(dir string, most func() int64) *Store { return &Store{dir: dir, most: most, total: -1} }
 
 // Info is a stored file.

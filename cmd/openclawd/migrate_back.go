@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/migrate/back"
 )
 
@@ -43,7 +45,7 @@ func (p *process) migrateBack(ctx context.Context, db, to, agent string, asJSON 
 		return err
 	}
 	defer log.Close()
-	r, err := back.Write(ctx, back.Options{Log: log, To: to, DefaultAgent: agent})
+	r, err := back.Write(ctx, back.Options{Log: log, Files: media.Open(database.MediaDir(log.Path()), nil), To: to, DefaultAgent: agent})
 	if err != nil {
 		return err
 	}
@@ -52,6 +54,9 @@ func (p *process) migrateBack(ctx context.Context, db, to, agent string, asJSON 
 	}
 	_, err = fmt.Fprintf(p.stdout, "wrote %s: %s, %s, %s, %s\n", output.Printable(r.To), output.Count(r.Sessions, "session"), output.Count(r.Transcripts, "transcript"),
 		output.Count(r.Messages, "message"), output.Count(r.Jobs, "job"))
+	if r.FilesLeft > 0 && err == nil {
+		_, err = fmt.Fprintf(p.stdout, "%s of messages left out: no pictures, too large, or gone; the messages name them\n", output.Count(r.FilesLeft, "file"))
+	}
 	if r.Blank > 0 && err == nil {
 		_, err = fmt.Fprintf(p.stdout, "%s without text left out: redacted, or in an archive (openclawd archive restore)\n", output.Count(r.Blank, "message"))
 	}

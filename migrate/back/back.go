@@ -22,20 +22,29 @@ type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Options of Write. All are required.
+// Files are the stored files that messages name. Read returns one of at most that many bytes.
+type Files interface {
+	Read(id string, most int64) ([]byte, error)
+}
+
+// Options of Write. All but Files are required.
 type Options struct {
 	Log          Log
+	Files        Files  // nil: there are none
 	To           string // directory that does not exist or is empty
 	DefaultAgent string // agent of sessions whose key names none
 }
 
-// Report says what was written. Blank counts messages without text here: redacted or archived ones.
+// Report says what was written. Blank counts messages without text here: redacted or archived ones. FilesLeft counts the files of messages
+// that are no pictures, too large, or gone.
 type Report struct {
 	To          string `json:"to"`
 	Sessions    int64  `json:"sessions"`
 	Transcripts int64  `json:"transcripts"`
 	Messages    int64  `json:"messages"`
 	Blank       int64  `json:"blank"`
+	Pictures    int64  `json:"pictures"`
+	FilesLeft   int64  `json:"filesLeft"`
 	Jobs        int64  `json:"jobs"`
 	JobRuns     int64  `json:"jobRuns"`
 }

@@ -1,10 +1,13 @@
 package back_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/migrate"
 	"github.com/pronto-lab/openclawd/migrate/back"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
@@ -170,5 +177,53 @@ func TestMessagesWithoutTextAreCounted(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(to, "agents/eden/sessions/t1.jsonl"))
 	if err != nil || strings.Contains(string(text), "1 <") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Models of OpenClaw refuse blocks that they do not know. Pictures are written out, within a limit.
+func TestFilesOfMessages(t *testing.T) {
+	t.Parallel()
+	db, store := moved(t, write(t)), media.Open(t.TempDir(), func() int64 { return 1 << 30 })
+	png := []byte("\x89PNG\r\n\x1a\n and a picture")
+	put := func(content []byte, name, mime string) attach.Stored {
+		info, err := store.Put(1<<30, func(w io.Writer) error { _, err := w.Write(content); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return attach.Stored{Name: name, Type: mime, Size: info.Bytes, SHA256: info.SHA256}
+	}
+	large := append(bytes.Clone(png), make([]byte, 5_000_000)...)
+	notes := put([]byte("notes"), "notes.txt", "text/plain")
+	for _, found := range []attach.Result{
+		{Files: []attach.Stored{put(png, "a.png", "image/png"), notes, put(large, "large.png", "image/png"), {Name: "gone.png", Type: "image/png", SHA256: strings.Repeat("0", 64)}}},
+		{Files: []attach.Stored{notes}},
+	} {
+		m := coordination.SessionMessage{SessionKey: "agent:eden:main", SessionID: "t1", Author: "user", Text: "look" + found.Text()}
+		m.Content = found.Content(m.Text)
+		said, err := eventstore.One(coordination.SessionStream(coordination.MainKey("eden")), eventstore.NewEvent{Type: coordination.TypeSessionMessage}, m, 1795860009000)
+		if err == nil {
+			_, err = db.Append(t.Context(), said...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		files          back.Files
+		pictures, left int64
+	}{"with files": {store, 1, 4}, "without": {nil, 0, 5}} {
+		to := filepath.Join(t.TempDir(), "again")
+		r, err := back.Write(t.Context(), back.Options{Log: db, Files: c.files, To: to, DefaultAgent: "main"})
+		if err != nil || r.Pictures != c.pictures || r.FilesLeft != c.left {
+			t.Errorf("%s: report %+v, %v", name, r, err)
+		}
+		text, err := os.ReadFile(filepath.Join(to, "agents/eden/sessions/t1.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture := `{"type":"image","data":"` + base64.StdEncoding.EncodeToString(png) + `","mimeType":"image/png"}`
+		if strings.Contains(string(text), `"type":"file"`) || strings.Count(string(text), picture) != int(c.pictures) || !strings.Contains(string(text), "[attachment: notes.txt") {
+			t.Errorf("%s: transcript %.2000s", name, text)
+		}
 	}
 }

@@ -53,20 +53,20 @@ type usage struct {
 }
 
 // entry converts a message. Two messages of one id cannot be in one transcript: the later one has that of its event.
-func (c *chain) entry(m *sessions.Message) entry {
+func (c *chain) entry(m *sessions.Message, content json.RawMessage) entry {
 	id := m.ID()
 	if c.used[id] {
 		id = m.Event.String()
 	}
 	c.used[id] = true
-	e := entry{Type: "message", ID: id, ParentID: c.last, Timestamp: isoTime(m.At), Message: convert(&m.Data, m.At)}
+	e := entry{Type: "message", ID: id, ParentID: c.last, Timestamp: isoTime(m.At), Message: convert(&m.Data, content, m.At)}
 	c.last = &id
 	return e
 }
 
-// convert converts a message. Notes of the system are messages of the agent that no model wrote, as OpenClaw's own injected ones.
-func convert(m *coordination.SessionMessage, at int64) said {
-	s := said{Role: "assistant", Content: m.Content, Timestamp: at}
+// convert converts a message with these blocks. Notes of the system are messages of the agent that no model wrote, as OpenClaw's own injected ones.
+func convert(m *coordination.SessionMessage, content json.RawMessage, at int64) said {
+	s := said{Role: "assistant", Content: content, Timestamp: at}
 	if len(s.Content) == 0 {
 		s.Content, _ = json.Marshal([]map[string]string{{"type": "text", "text": m.Text}}) // texts always marshal
 	}

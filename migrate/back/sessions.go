@@ -147,7 +147,7 @@ func (w *writer) messages(ctx context.Context, t *sessions.Transcript, agent str
 				continue
 			}
 			w.report.Messages++
-			if err := line(out, c.entry(&list[i])); err != nil {
+			if err := line(out, c.entry(&list[i], w.content(list[i].Data.Content))); err != nil {
 				return err
 			}
 		}
