@@ -1,8 +1,11 @@
 package migrate_test
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,4 +170,37 @@ func TestCopiesAreRemoved(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", fmt.Sprint(left), err)
 	}
+}
+
+// An archive is read as a stream: its size costs no memory.
+func TestLargeArchivesAreRead(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	db := h.edenDatabase()
+	var packed bytes.Buffer
+	pack, err := zstd.NewWriter(&packed, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(pack, header("t0")+said("z1", "user", "long ago", 0))
+	blank := make([]byte, 1<<20)
+	for range 300 { // one long line, which is left; more than was ever read at once
+		if err == nil {
+			_, err = pack.Write(blank)
+		}
+	}
+	if err == nil {
+		_, err = io.WriteString(pack, "\n"+said("z2", "user", "the end", 1))
+	}
+	if err = errors.Join(err, pack.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h.exec(db, "INSERT INTO session_transcript_archives VALUES ('t0', 'g', 'agent:eden:gone', 'deleted', 'zstd', ?, 1)", packed.Bytes())
+	h.exec(db, "INSERT INTO session_transcript_archives VALUES ('t8', 'g', 'agent:eden:gone', 'deleted', 'zstd', ?, 2)", packed.Bytes()[:packed.Len()/2])
+	r := h.migrate()
+	h.wantShown("t0", "user: long ago", "user: the end")
+	if r.Complete || r.Reasons[openclaw.ReasonTooLong] != 1 || r.Reasons[openclaw.ReasonUnreadable] != 1 {
+		t.Errorf("report %+v", r)
+	}
+	h.wantShown("t8", "user: long ago")
 }

@@ -1,11 +1,13 @@
 package openclaw
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -263,16 +265,32 @@ func (d *agentDatabase) archives(visit func(*Session) error) error {
 // ReasonCold is the reason of transcripts that OpenClaw has moved to cold storage.
 const ReasonCold = "cold_storage"
 
+// eachArchived visits the lines of an archive. Only what is packed is in memory, and one line.
 func (d *agentDatabase) eachArchived(place, id, generation string, visit func(Line) error) error {
-	var encoding string
-	var blob []byte
-	err := d.db.QueryRowContext(d.ctx, "SELECT encoding, archive_blob FROM session_transcript_archives WHERE session_id = ? AND generation = ?", id, generation).Scan(&encoding, &blob)
-	if err == nil && encoding == "zstd" {
-		blob, err = unpack(blob, maxFile)
-	}
+	rows, err := d.db.QueryContext(d.ctx, "SELECT encoding, archive_blob FROM session_transcript_archives WHERE session_id = ? AND generation = ?", id, generation)
 	if err != nil {
 		d.unreadable(place, err)
 		return nil
 	}
-	return d.eachOf(place, strings.NewReader(string(blob)), visit)
+	defer rows.Close()
+	var encoding string
+	var blob sql.RawBytes // valid until rows are closed
+	if rows.Next() {
+		err = rows.Scan(&encoding, &blob)
+	}
+	if err = errors.Join(err, rows.Err()); err != nil {
+		d.unreadable(place, err)
+		return nil
+	}
+	var in io.Reader = bytes.NewReader(blob)
+	if encoding == "zstd" {
+		unpacked, err := unpacking(in)
+		if err != nil {
+			d.unreadable(place, err)
+			return nil
+		}
+		defer unpacked.Close()
+		in = unpacked
+	}
+	return d.eachOf(place, in, visit)
 }

@@ -8,9 +8,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpack decompresses what OpenClaw has compressed with zstd, at most this many bytes.
+// maxWindow bounds what the decompression of one text keeps in memory, in bytes.
+const maxWindow = 64 << 20
+
+// unpacking decompresses what OpenClaw has compressed with zstd, while it is read.
+func unpacking(packed io.Reader) (*zstd.Decoder, error) {
+	return zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow))
+}
+
+// unpack decompresses a text of at most that many bytes.
 func unpack(packed []byte, most int) ([]byte, error) {
-	in, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(most)))
+	in, err := unpacking(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
 	}
