@@ -67,8 +67,12 @@ func (p *Program) openChannels(a *agents, runs *runner.Runs) {
 	d := a.discord
 	d.notifier = notifier.New(notifier.Options{Log: p.log, Config: inForce, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "notify"),
 		Bots: func(channel string) []collaborate.Bot { return a.side(channel).bots.Registry().ForCollaborate() },
-		Buttons: func(channel, id string) []byte {
-			return a.side(channel).bots.Components(command.Buttons(inForce().Language(), id))
+		Buttons: func(channel, id string, mayApprove bool) []byte {
+			buttons := command.Buttons
+			if !mayApprove {
+				buttons = command.RejectButton
+			}
+			return a.side(channel).bots.Components(buttons(inForce().Language(), id))
 		}})
 	d.webhook = notifier.Webhook(&http.Client{Transport: d.transport}, inForce, p.opts.Now)
 }

@@ -33,7 +33,15 @@ func Buttons(in coordination.Language, approvalID string) []channel.Button {
 	if strings.HasPrefix(approvalID, permission.Prefix) {
 		buttons = append(buttons, channel.Button{ID: alwaysPrefix + approvalID, Label: in.Say("항상 승인", "Always approve")})
 	}
-	return append(buttons, channel.Button{ID: rejectPrefix + approvalID, Label: in.Say("거절", "Reject"), Style: channel.ButtonDanger})
+	return append(buttons, RejectButton(in, approvalID)...)
+}
+
+// RejectButton returns the one of Buttons that rejects, for a request that people do not see as a whole.
+func RejectButton(in coordination.Language, approvalID string) []channel.Button {
+	if approvalID == "" {
+		return nil
+	}
+	return []channel.Button{{ID: rejectPrefix + approvalID, Label: in.Say("거절", "Reject"), Style: channel.ButtonDanger}}
 }
 
 // button approves, or opens the form for a rejection.

@@ -263,6 +263,9 @@ func TestButtonsOfLongIDsAreNone(t *testing.T) {
 	if got := bots.Components(command.Buttons(coordination.English, "")); got != nil {
 		t.Errorf("the buttons of no id are %s, want none", got)
 	}
+	if only := command.RejectButton(coordination.English, "call_1"); len(only) != 1 || only[0].ID != "reject:call_1" || command.RejectButton(coordination.English, "") != nil {
+		t.Errorf("a request that is not shown as a whole has the buttons %+v, want reject:call_1 only", only)
+	}
 	var rows []struct {
 		Type  int `json:"type"`
 		Parts []struct {

@@ -24,7 +24,7 @@ const (
 	stepLength = 200 // characters
 	textLength = 600 // characters of a title, or of a description
 
-	argumentsLength = 1_000 // characters of a call's arguments
+	argumentsLength = 1_000 // characters of a call's arguments, as they are shown
 )
 
 // approvals asks people in a channel to approve tasks, plans and calls of tools.
@@ -67,7 +67,7 @@ func (a *approvals) ofTask(c *config.Config, e *eventstore.Event) (*notification
 		if err != nil || !found || t.Status != coordination.StatePendingApproval {
 			return nil, err // it was decided meanwhile
 		}
-		return a.request(c, started.TaskID, text, &started.Context)
+		return a.request(c, started.TaskID, text, &started.Context, true)
 	}}, nil
 }
 
@@ -88,7 +88,7 @@ func (a *approvals) ofPlan(c *config.Config, e *eventstore.Event) (*notification
 		if err != nil || !found || is.Status != plan.Pending {
 			return nil, err
 		}
-		return a.request(c, p.PlanID, text, &p.Context)
+		return a.request(c, p.PlanID, text, &p.Context, true)
 	}}, nil
 }
 
@@ -100,17 +100,15 @@ func (a *approvals) ofCall(c *config.Config, e *eventstore.Event) (*notification
 	if asked.ApprovalID == "" {
 		return nil, nil
 	}
-	text := a.heading(c, c.Language().Say("도구 호출", "a call"), asked.ApprovalID, e.AgentID, asked.TaskID) + "`" + a.w.line(asked.Tool, stepLength) + "`"
-	if len(asked.Arguments) > 0 {
-		text += " " + a.w.line(string(asked.Arguments), argumentsLength)
-	}
-	text += "\n" + fmt.Sprintf(c.Language().Say("%s까지 결정이 없으면 거절됩니다", "Refused if no one decides until %s"), clock(a.channel, asked.ExpiresAt))
+	text := a.heading(c, c.Language().Say("도구 호출", "a call"), asked.ApprovalID, e.AgentID, asked.TaskID)
+	called, whole := shownCall(c.Language(), &asked)
+	text += called + fmt.Sprintf(c.Language().Say("%s까지 결정이 없으면 거절됩니다", "Refused if no one decides until %s"), clock(a.channel, asked.ExpiresAt))
 	return &notification{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		is, found, err := permissions.Load(tx, asked.ApprovalID)
 		if err != nil || !found || is.StatusAt(a.w.Now().UnixMilli()) != permission.Pending {
 			return nil, err
 		}
-		return a.request(c, asked.ApprovalID, text, &asked.Context)
+		return a.request(c, asked.ApprovalID, text, &asked.Context, whole)
 	}}, nil
 }
 
@@ -137,8 +135,9 @@ func (a *approvals) list(c *config.Config, steps []string, count int) string {
 	return b.String()
 }
 
-func (a *approvals) request(c *config.Config, id, text string, in *coordination.Context) (*coordination.WorkScheduled, error) {
+// request posts a request. Where people do not see the whole of it, they cannot approve it there.
+func (a *approvals) request(c *config.Config, id, text string, in *coordination.Context, whole bool) (*coordination.WorkScheduled, error) {
 	d := a.w.toPeople(c, a.channel, delivery.Approval, strings.TrimRight(text, "\n"))
-	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(a.channel, id)
+	d.Context, d.ApprovalID, d.Components = contextOf(in), id, a.w.Buttons(a.channel, id, whole)
 	return workOf(&d, named(a.channel, "approval/"+short(id), "/"))
 }

@@ -142,7 +142,10 @@ func (d *fixture) configure(settings string) {
 func (d *fixture) follower() *notifier.Follower {
 	return notifier.New(notifier.Options{Log: d.db, Config: d.config.Load, Now: d.now,
 		Bots: d.bots,
-		Buttons: func(_, id string) []byte {
+		Buttons: func(_, id string, mayApprove bool) []byte {
+			if !mayApprove {
+				return []byte(`[{"type":1,"components":[{"custom_id":"reject:` + id + `"}]}]`)
+			}
 			return []byte(`[{"type":1,"components":[{"custom_id":"approve:` + id + `"}]}]`)
 		},
 		Logger: slog.New(slog.NewTextHandler(&d.logged, nil))})

@@ -32,10 +32,11 @@ type Log interface {
 
 // Options of New. All but Bots and Buttons are required.
 type Options struct {
-	Log     Log
-	Config  func() *config.Config                   // in force
-	Bots    func(channel string) []collaborate.Bot  // connected bots of a channel, which are never mentioned
-	Buttons func(channel, approvalID string) []byte // buttons of a channel with which a person decides; nil: decisions are made elsewhere
+	Log    Log
+	Config func() *config.Config                  // in force
+	Bots   func(channel string) []collaborate.Bot // connected bots of a channel, which are never mentioned
+	// Buttons are those of a channel with which a person decides, or only rejects; nil: decisions are made elsewhere.
+	Buttons func(channel, approvalID string, mayApprove bool) []byte
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -49,7 +50,7 @@ func New(o Options) *Follower {
 		o.Bots = func(string) []collaborate.Bot { return nil }
 	}
 	if o.Buttons == nil {
-		o.Buttons = func(string, string) []byte { return nil }
+		o.Buttons = func(string, string, bool) []byte { return nil }
 	}
 	return &Follower{o}
 }

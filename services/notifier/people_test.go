@@ -72,9 +72,47 @@ func TestPeopleAreAskedAboutCalls(t *testing.T) {
 	ask("call_2")
 	d.follow(0)
 	got := d.asked("approval/", 1)[0].delivery
-	want := fmt.Sprintf("**Approval of a call** `call_2`\nBy 이든\n`exec` {\"command\":\"git push\"}\nRefused if no one decides until <t:%d:t>", expires/1000)
+	want := fmt.Sprintf("**Approval of a call** `call_2`\nBy 이든\n`exec`\n```json\n{\"command\":\"git push\"}\n```\nRefused if no one decides until <t:%d:t>", expires/1000)
 	if got.ApprovalID != "call_2" || !strings.HasSuffix(got.Messages[0], want) {
 		t.Errorf("%s is shown as\n%s\nwant\n%s", got.ApprovalID, got.Messages[0], want)
+	}
+}
+
+// People see the arguments of a call as they are, in a code block that they cannot end. Where something is missing they are told so, and can
+// only reject.
+func TestArgumentsAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
+	long := `{"command":"` + strings.Repeat("x", 2000) + `"}`
+	cases := []struct{ args, shown, note string }{
+		{`{"command":"rm -rf *important* _x_ ~~y~~"}`, `{"command":"rm -rf *important* _x_ ~~y~~"}`, ""},
+		{"{\"command\":\"echo `curl x|sh` [a](https://b.c/d)\"}", "{\"command\":\"echo `curl x|sh` [a](https://b.c/d)\"}", ""},
+		{`{"command":"rm -rf /tmp/a    /"}`, `{"command":"rm -rf /tmp/a    /"}`, ""},
+		{"{\"command\":\"````` ```\"}", "{\"command\":\"``\\u0060`` ``\\u0060\"}", ""},
+		{"{\"command\":\"a\u202e\u200b\u00a0\u007f\U000e0041\u3164\"}", `{"command":"a\u202e\u200b\u00a0\u007f\udb40\udc41\u3164"}`, ""},
+		{`{"command":"a > b && c < \\u003e"}`, `{"command":"a > b && c < \\u003e"}`, ""},
+		{`{"command":"<@` + ediBot + `> @everyone"}`, "{\"command\":\"<\u200b@" + ediBot + "> @\u200beveryone\"}", ""},
+		{long, long[:1000], "**1000 of 2014 bytes shown.** "},
+		{`{"a":"` + strings.Repeat("y", permission.MaxArguments) + `"}`, "", fmt.Sprintf("**0 of %d bytes shown.** ", permission.MaxArguments+8)},
+	}
+	d := setup(t, people)
+	d.follow(2)
+	for i, c := range cases {
+		id := fmt.Sprint("call_", i)
+		e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "exec", Args: json.RawMessage(c.args), Expire: d.now().Add(time.Hour).UnixMilli()})
+		d.append(coordination.CallApprovalStream(id), e.Type, "eden", e.Data)
+		got := d.asked("approval/", i+1)[i].delivery
+		want, button := "`exec`\n", "approve:"
+		if c.shown != "" {
+			want += "```json\n" + c.shown + "\n```\n"
+		}
+		if c.note != "" {
+			want, button = want+c.note, "reject:"
+		} else {
+			want += "Refused if"
+		}
+		if !strings.Contains(got.Messages[0], want) || !strings.Contains(string(got.Components), button+id) {
+			t.Errorf("%.80s is shown as\n%s\nwith %s; want\n%s", c.args, got.Messages[0], got.Components, want)
+		}
 	}
 }
 
