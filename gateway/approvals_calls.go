@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
@@ -26,14 +25,9 @@ const (
 // decisionsOfCall are the supported decisions about calls of tools.
 func decisionsOfCall() []string { return []string{allowOnce, allowAlways, deny} }
 
-// approvalOfCall is a call as a command: the tool, and what it is called with.
+// approvalOfCall is a call as a command: that of exec, or the tool with what it is called with.
 func approvalOfCall(s *permissions.Shown) approvalInfo {
-	var known struct{ Command string }
-	_ = json.Unmarshal(s.Arguments, &known) // arguments without a command, or with one that is no text
-	command := known.Command
-	if command == "" {
-		command = coordination.TrimJS(cmp.Or(s.Tool, s.ID) + " " + string(s.Arguments))
-	}
+	command, _ := permission.Line(cmp.Or(s.Tool, s.ID), s.Arguments)
 	return approvalInfo{ID: s.ID, CreatedAt: max(1, s.RequestedAt), ExpiresAt: max(1, s.ExpireAt), Request: approvalRequest{
 		Command: cutText(command, maxShownText, cutMark), AgentID: s.Agent, SessionKey: s.SessionKey, RunID: s.RunID, Allowed: decisionsOfCall()}}
 }

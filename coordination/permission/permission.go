@@ -82,6 +82,19 @@ func CallHash(agent, tool string, args json.RawMessage) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// Line is a call in a line: the tool with all arguments; or, as command, the one command that exec gets and nothing else. Of other calls,
+// whose arguments people do not see in a command, no member stands for all.
+func Line(tool string, args json.RawMessage) (text string, command bool) {
+	var given map[string]json.RawMessage
+	if tool == shell && json.Unmarshal(args, &given) == nil && len(given) == 1 && json.Unmarshal(given["command"], &text) == nil && strings.TrimSpace(text) != "" {
+		return text, true
+	}
+	return strings.TrimSpace(tool + " " + string(args)), false
+}
+
+// shell is the tool that executes commands.
+const shell = "exec"
+
 // Apply folds an event of the approval's stream and reports whether it changed the approval. Redacted data (nil) has the effect of the
 // type alone: a redacted request permits nothing, and a redacted decision is a refusal.
 func (a *Approval) Apply(typ, agent string, data []byte, seq, version, ts int64) (bool, error) {

@@ -119,3 +119,26 @@ func TestRequestsAreBounded(t *testing.T) {
 		t.Error("calls are not told apart")
 	}
 }
+
+// A command stands for a call only if it is all that exec gets: people approve what they see.
+func TestLineOfACall(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool, args, want string
+		command          bool
+	}{
+		{"exec", `{"command":"git push"}`, "git push", true},
+		{"exec", `{"Command":"git push"}`, `exec {"Command":"git push"}`, false},
+		{"exec", `{"COMMAND":"rm","command":"ls"}`, `exec {"COMMAND":"rm","command":"ls"}`, false},
+		{"exec", `{"command":"ls","workdir":"x"}`, `exec {"command":"ls","workdir":"x"}`, false},
+		{"exec", `{"command":["ls"]}`, `exec {"command":["ls"]}`, false},
+		{"exec", `{"command":""}`, `exec {"command":""}`, false},
+		{"exec", "", "exec", false},
+		{"Exec", `{"command":"ls"}`, `Exec {"command":"ls"}`, false},
+		{"shell__exec", `{"command":"ls"}`, `shell__exec {"command":"ls"}`, false},
+	} {
+		if got, command := permission.Line(c.tool, json.RawMessage(c.args)); got != c.want || command != c.command {
+			t.Errorf("%s %s is %q, %v; want %q, %v", c.tool, c.args, got, command, c.want, c.command)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package pending
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -89,10 +88,9 @@ func callTitle(s *permissions.Shown) string {
 	if s.Tool == "" {
 		return "(redacted)"
 	}
-	var known struct{ Command string }
-	_ = json.Unmarshal(s.Arguments, &known) // arguments without a command, or with one that is no text
-	if known.Command == "" {
-		known.Command = string(s.Arguments)
+	text, command := permission.Line(s.Tool, s.Arguments)
+	if command {
+		text = s.Tool + " " + text
 	}
-	return coordination.Beginning(s.Tool+" "+known.Command, titleLength)
+	return coordination.Beginning(text, titleLength)
 }
