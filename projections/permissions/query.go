@@ -15,6 +15,7 @@ var (
 	selectOne     = selectAll + " FROM call_approvals a WHERE a.name = ?"
 	selectLasting = "SELECT 1 FROM call_approvals WHERE agent = ? AND tool = ? AND status = 'approved' AND scope <> '' AND revoked_at = 0 AND (scope = 'tool' OR call_hash = ?) LIMIT 1"
 	selectOfRun   = selectAll + " FROM call_approvals a WHERE a.first_run_id = ? AND a.first_run_id <> '' AND a.status = 'pending' ORDER BY a.id"
+	selectCovered = selectAll + " FROM call_approvals a WHERE a.agent = ? AND a.status = 'pending' AND a.expire_at > ? AND a.tool = ? AND (? = 'tool' OR a.call_hash = ?) AND a.id <> ? ORDER BY a.id"
 	selectWaiting = "SELECT count(*) FROM call_approvals WHERE agent = ? AND status = 'pending' AND expire_at > ?"
 	selectSince   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id WHERE a.last_seq > ? ORDER BY a.last_seq LIMIT ?"
 	selectShown   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id"
@@ -32,6 +33,12 @@ func Load(tx eventstore.Tx, id string) (*permission.Approval, bool, error) {
 func Permitted(tx eventstore.Tx, agent, tool, callHash string) (bool, error) {
 	_, found, err := projections.ReadOne(tx, "look for a permission", selectLasting, []any{strings.ToLower(agent), tool, callHash}, func(eventstore.Row) bool { return true })
 	return found, err
+}
+
+// Covered returns the other calls that wait at a time and that a lasting permission covers.
+func Covered(tx eventstore.Tx, lasting *permission.Approval, now int64) ([]permission.Approval, error) {
+	return projections.ReadAll(tx, "list the calls that a permission covers", selectCovered,
+		[]any{lasting.Agent, now, lasting.Tool, lasting.Scope, lasting.CallHash, lasting.Seq}, one)
 }
 
 // OfRun returns what is pending for a run, by the id of its first attempt.

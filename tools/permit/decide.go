@@ -3,6 +3,7 @@ package permit
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -13,7 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/runs"
 )
 
-// Approve permits a call, and with a scope such calls of the agent from now on. The run that waits goes on. Errors are *permission.Refusal,
+// Approve permits a call, and with a scope such calls of the agent from now on, also those that wait. The runs that wait go on. Errors are *permission.Refusal,
 // or the log's; so are those of the functions below.
 func (s *Service) Approve(ctx context.Context, id, person, scope string) (*permission.Approval, error) {
 	return s.decide(ctx, id, permission.Decision{Status: permission.Approved, Scope: scope, By: person})
@@ -36,8 +37,46 @@ func (s *Service) decide(ctx context.Context, id string, d permission.Decision) 
 		}
 		a.Status, a.Scope, a.DecidedBy, a.Reason, a.DecidedAt = d.Status, d.Scope, d.By, d.Reason, now
 		woken, err := wake(tx, a, now)
-		return append(appends, woken...), err
+		if err != nil {
+			return nil, err
+		}
+		others, err := decideCovered(tx, a, now)
+		return slices.Concat(appends, woken, others), err
 	})
+}
+
+// decideCovered approves the other calls that wait and that a lasting permission covers, each for itself, and wakes their runs.
+func decideCovered(tx eventstore.Tx, lasting *permission.Approval, now int64) (appends []eventstore.StreamAppend, err error) {
+	if !lasting.Lasts() {
+		return nil, nil
+	}
+	covered, err := permissions.Covered(tx, lasting, now)
+	if err != nil {
+		return nil, err
+	}
+	awake := map[string]bool{lasting.FirstRunID: true} // a run is woken once
+	for i := range covered {
+		a := &covered[i]
+		e, err := a.Decide(permission.Decision{Status: permission.Approved, By: lasting.DecidedBy}, now)
+		if err != nil {
+			return nil, err
+		}
+		decided, err := appendTo(a, e, eventstore.ActorHuman, now)
+		if err != nil {
+			return nil, err
+		}
+		appends = append(appends, decided...)
+		if awake[a.FirstRunID] {
+			continue
+		}
+		awake[a.FirstRunID] = true
+		woken, err := wake(tx, a, now)
+		if err != nil {
+			return nil, err
+		}
+		appends = append(appends, woken...)
+	}
+	return appends, nil
 }
 
 // Revoke takes a lasting permission back.

@@ -59,16 +59,10 @@ func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) 
 	return refused
 }
 
-// ask decides about a call that needs a permission: refused is nil if it has one. A call that was not requested before is requested.
+// ask decides about a call that needs a permission: refused is nil if it has one. A call that was not requested before is requested. What was
+// refused stays refused, although a lasting permission was given meanwhile.
 func (s *Service) ask(tx eventstore.Tx, call *tools.Call, spec *tool.Spec) (refused error, appends []eventstore.StreamAppend, err error) {
 	now := s.o.Now().UnixMilli()
-	permitted, err := permissions.Permitted(tx, call.AgentID, spec.Name, permission.CallHash(call.AgentID, spec.Name, call.Args))
-	if err != nil || permitted {
-		return nil, nil, err
-	}
-	if refusal := mayNotWait(call, spec); refusal != nil {
-		return refusal, nil, nil
-	}
 	key, err := once.KeyOf(tx, call, spec.Name)
 	if err != nil {
 		return nil, nil, err
@@ -78,18 +72,28 @@ func (s *Service) ask(tx eventstore.Tx, call *tools.Call, spec *tool.Spec) (refu
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case !found:
-		return s.request(tx, call, spec, id, now)
-	}
-	switch a.StatusAt(now) {
-	case permission.Approved:
+	case found && a.StatusAt(now) == permission.Approved:
 		return nil, nil, nil
-	case permission.Pending:
+	case found && a.StatusAt(now) != permission.Pending:
+		return s.refuse(a, spec, now)
+	}
+	permitted, err := permissions.Permitted(tx, call.AgentID, spec.Name, permission.CallHash(call.AgentID, spec.Name, call.Args))
+	if err != nil || permitted {
+		return nil, nil, err
+	}
+	if found {
 		return &tool.WaitsError{ApprovalID: a.ID, Until: a.ExpireAt}, nil, nil
-	case permission.Expired:
-		if a.Status == permission.Pending {
-			appends, err = appendTo(a, a.Close(permission.Expired, now), eventstore.ActorSystem, now)
-		}
+	}
+	if refusal := mayNotWait(call, spec); refusal != nil {
+		return refusal, nil, nil
+	}
+	return s.request(tx, call, spec, id, now)
+}
+
+// refuse refuses a call whose approval is over, and records that it has expired.
+func (s *Service) refuse(a *permission.Approval, spec *tool.Spec, now int64) (refused error, appends []eventstore.StreamAppend, err error) {
+	if a.Status == permission.Pending {
+		appends, err = appendTo(a, a.Close(permission.Expired, now), eventstore.ActorSystem, now)
 	}
 	return refusalOf(a, spec.Name, now), appends, err
 }
