@@ -121,7 +121,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
-	a.calls = permit.New(permit.Options{Log: p.log.Decided(), Now: p.opts.Now})
+	a.calls = permit.New(permit.Options{Log: p.log.Decided(), Now: p.opts.Now, Workspace: p.workspaceOf})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Calls: a.calls, Operator: taskService, Config: inForce}
 	p.openChannels(a, runs)
 	hub := p.newTaskHub()

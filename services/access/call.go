@@ -2,25 +2,28 @@ package access
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
-// JudgeCall returns what tools.approvals says about a call: config.CallAllow, CallAsk or CallDeny. args is the object of arguments.
-func JudgeCall(c *config.Config, agentID string, s *tool.Spec, args json.RawMessage) string {
-	var given map[string]json.RawMessage
+// JudgeCall returns what tools.approvals says about a call: config.CallAllow, CallAsk or CallDeny. args is the object of arguments;
+// workspace has the absolute names of the agent's workspace, since patterns see files by their names in it.
+func JudgeCall(c *config.Config, workspace []string, agentID string, s *tool.Spec, args json.RawMessage) string {
+	judged := judgedCall{spec: s, workspace: workspace}
 	for i := range c.Tools.Approvals.Rules {
 		r := &c.Tools.Approvals.Rules[i]
 		if !isAbout(r, agentID, s) {
 			continue
 		}
-		if len(r.Arguments) > 0 && given == nil && json.Unmarshal(args, &given) != nil {
+		if len(r.Arguments) > 0 && judged.given == nil && json.Unmarshal(args, &judged.given) != nil {
 			return config.CallDeny // arguments are an object wherever a call comes from
 		}
-		if matchArguments(r.Arguments, given) {
+		if judged.meets(r) {
 			return r.Decision
 		}
 	}
@@ -47,12 +50,79 @@ func isAbout(r *config.CallRule, agentID string, s *tool.Spec) bool {
 		(len(r.Agents) == 0 || slices.ContainsFunc(r.Agents, func(pattern string) bool { return coordination.Matches(pattern, agentID) }))
 }
 
-// matchArguments reports whether all patterns match. An argument that is not given matches none.
-func matchArguments(patterns []config.ArgumentPattern, given map[string]json.RawMessage) bool {
-	return !slices.ContainsFunc(patterns, func(p config.ArgumentPattern) bool {
-		value, is := given[p.Name]
-		return !is || !coordination.Pattern(p.Pattern).Matches(argumentText(value))
+// judgedCall is a call whose arguments are compared with patterns.
+type judgedCall struct {
+	spec      *tool.Spec
+	workspace []string
+	given     map[string]json.RawMessage
+}
+
+// meets reports whether all patterns of a rule match. An argument that is not given matches none.
+func (j *judgedCall) meets(r *config.CallRule) bool {
+	return !slices.ContainsFunc(r.Arguments, func(p config.ArgumentPattern) bool {
+		value, is := j.value(p.Name)
+		return !is || !slices.ContainsFunc(j.texts(r, p.Name, argumentText(value)), coordination.Pattern(p.Pattern).Matches)
 	})
+}
+
+// value is an argument. The file of a message has two names, of which the first counts.
+func (j *judgedCall) value(name string) (value json.RawMessage, is bool) {
+	if j.spec.Name == toolMessage && (name == argumentPath || name == argumentMedia) {
+		if value, is = j.given[argumentPath]; !is {
+			value, is = j.given[argumentMedia]
+		}
+		return value, is
+	}
+	value, is = j.given[name]
+	return value, is
+}
+
+const (
+	toolMessage     = "message"
+	argumentPath    = "path"
+	argumentMedia   = "media"
+	argumentWorkdir = "workdir"
+)
+
+// texts are the texts of an argument that a pattern may match. A file has a name in the workspace and one from the root, however it is
+// written; a rule that allows sees only these. What MCP servers take for a file is theirs: a rule that allows sees it as it is written, if it
+// does not lead upward.
+func (j *judgedCall) texts(r *config.CallRule, name, text string) []string {
+	own := j.spec.Group != tool.GroupMCP
+	if name != argumentPath && name != argumentWorkdir && !(own && name == argumentMedia) {
+		return []string{text}
+	}
+	switch {
+	case r.Decision != config.CallAllow:
+		return append(j.namesOf(text), text)
+	case own:
+		return j.namesOf(text)
+	case slices.Contains(strings.FieldsFunc(text, func(c rune) bool { return c == '/' || c == '\\' }), ".."):
+		return nil
+	}
+	return []string{text}
+}
+
+// namesOf are the names of a file: relative to the workspace, if it is in it, and absolute.
+func (j *judgedCall) namesOf(given string) []string {
+	given = filepath.Clean(given)
+	all := []string{given}
+	for _, from := range j.workspace {
+		absolute := given
+		if !filepath.IsAbs(given) {
+			absolute = filepath.Join(from, given)
+		}
+		all = append(all, absolute)
+		for _, dir := range j.workspace {
+			if below, err := filepath.Rel(dir, absolute); err == nil && filepath.IsLocal(below) {
+				all = append(all, filepath.ToSlash(below))
+				for _, to := range j.workspace {
+					all = append(all, filepath.Join(to, below))
+				}
+			}
+		}
+	}
+	return all
 }
 
 // argumentText is an argument as patterns see it.

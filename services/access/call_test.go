@@ -38,7 +38,7 @@ func TestFirstRuleCounts(t *testing.T) {
 		{"seum", mcp, `{}`, config.CallAsk},
 		{"seum", &tool.Spec{Name: "read", Group: tool.GroupFiles}, `{}`, config.CallAllow},
 	} {
-		if got := access.JudgeCall(c, v.agent, v.spec, json.RawMessage(v.args)); got != v.want {
+		if got := access.JudgeCall(c, nil, v.agent, v.spec, json.RawMessage(v.args)); got != v.want {
 			t.Errorf("%s %s %s: %s, want %s", v.agent, v.spec.Name, v.args, got, v.want)
 		}
 	}
@@ -48,5 +48,52 @@ func TestFirstRuleCounts(t *testing.T) {
 	c.Tools.Approvals.Rules = append([]config.CallRule{{Agents: []string{"eden"}, Decision: config.CallAllow}}, c.Tools.Approvals.Rules...)
 	if access.MayAsk(c, "eden", exec) {
 		t.Error("a rule without conditions on arguments leaves something to those behind it")
+	}
+}
+
+// A file is judged by where it is, not by how its name is written.
+func TestRulesAboutFiles(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	about := func(decision, name, pattern string) config.CallRule {
+		return config.CallRule{Arguments: []config.ArgumentPattern{{Name: name, Pattern: pattern}}, Decision: decision}
+	}
+	c.Tools.Approvals.Rules = []config.CallRule{
+		about(config.CallDeny, "path", "AGENTS.md"), about(config.CallDeny, "path", "/link/keys/*"), about(config.CallDeny, "workdir", "deploy*"),
+		about(config.CallAllow, "path", "public/*"), about(config.CallAllow, "path", "https://example.org/*"), {Decision: config.CallAsk},
+	}
+	workspace := []string{"/link", "/home/eden"}
+	for _, v := range []struct{ tool, args, want string }{
+		{"write", `{"path":"AGENTS.md"}`, config.CallDeny},
+		{"write", `{"path":"./AGENTS.md"}`, config.CallDeny},
+		{"write", `{"path":"x/../AGENTS.md"}`, config.CallDeny},
+		{"write", `{"path":".//AGENTS.md/"}`, config.CallDeny},
+		{"write", `{"path":"/link/AGENTS.md"}`, config.CallDeny},
+		{"write", `{"path":"/home/eden/x/../AGENTS.md"}`, config.CallDeny},
+		{"write", `{"path":"sub/AGENTS.md"}`, config.CallAsk},
+		{"write", `{"path":"keys/a"}`, config.CallDeny},
+		{"write", `{"path":"/home/eden/keys/a"}`, config.CallDeny},
+		{"write", `{"path":"public/a"}`, config.CallAllow},
+		{"write", `{"path":"/link/public/a"}`, config.CallAllow},
+		{"write", `{"path":"public/../secret"}`, config.CallAsk},
+		{"write", `{"path":"public/../AGENTS.md"}`, config.CallDeny},
+		{"write", `{"media":"public/a"}`, config.CallAsk},
+		{"message", `{"media":"./AGENTS.md"}`, config.CallDeny},
+		{"message", `{"media":"public/a"}`, config.CallAllow},
+		{"message", `{"media":"public/a","path":"secret"}`, config.CallAsk},
+		{"message", `{"message":"hello"}`, config.CallAsk},
+		{"exec", `{"command":"make","workdir":"./deploy"}`, config.CallDeny},
+		{"exec", `{"command":"make","workdir":"../eden/deploy"}`, config.CallDeny},
+		{"files__get", `{"path":"x/../AGENTS.md"}`, config.CallDeny},
+		{"files__get", `{"path":"https://example.org/a"}`, config.CallAllow},
+		{"files__get", `{"path":"public/../secret"}`, config.CallAsk},
+	} {
+		s := &tool.Spec{Name: v.tool, Group: tool.GroupFiles}
+		if v.tool == "files__get" {
+			s.Group = tool.GroupMCP
+		}
+		if got := access.JudgeCall(c, workspace, "eden", s, json.RawMessage(v.args)); got != v.want {
+			t.Errorf("%s %s: %s, want %s", v.tool, v.args, got, v.want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,8 +30,9 @@ import (
 
 // Options of New. All are required.
 type Options struct {
-	Log eventstore.Decider // with the projections permission and run in it
-	Now func() time.Time
+	Log       eventstore.Decider // with the projections permission and run in it
+	Now       func() time.Time
+	Workspace func(agentID string) string // "": it has none
 }
 
 // Service has calls wait for people. It is safe for concurrent use.
@@ -41,7 +43,7 @@ func New(o Options) *Service { return &Service{o} }
 
 // Guard implements tools.Options.Guard.
 func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
-	switch access.JudgeCall(call.Config, call.AgentID, spec, call.Args) {
+	switch access.JudgeCall(call.Config, s.workspace(call), call.AgentID, spec, call.Args) {
 	case config.CallAllow:
 		return nil
 	case config.CallDeny:
@@ -57,6 +59,18 @@ func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) 
 		return err
 	}
 	return refused
+}
+
+// workspace has the names of the agent's workspace: the configured one, and the one without links.
+func (s *Service) workspace(call *tools.Call) []string {
+	dir := s.o.Workspace(call.AgentID)
+	if dir == "" || len(call.Config.Tools.Approvals.Rules) == 0 {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		return []string{dir, real}
+	}
+	return []string{dir}
 }
 
 // ask decides about a call that needs a permission: refused is nil if it has one. A call that was not requested before is requested. What was

@@ -39,7 +39,7 @@ func newDesk(t *testing.T) *desk {
 	d.rules.Tools.Approvals = config.CallApprovals{Timeout: time.Hour, Rules: []config.CallRule{{Decision: config.CallAsk}}}
 	d.db, _ = projectiontest.New(t, sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed},
 		sessions.Definition(), runs.Definition(), permissions.Definition())
-	d.Service = permit.New(permit.Options{Log: d.db, Now: func() time.Time { return d.now }})
+	d.Service = permit.New(permit.Options{Log: d.db, Now: func() time.Time { return d.now }, Workspace: func(string) string { return "" }})
 	return d
 }
 
