@@ -57,12 +57,25 @@ type judgedCall struct {
 	given     map[string]json.RawMessage
 }
 
-// meets reports whether all patterns of a rule match. An argument that is not given matches none.
+// meets reports whether all patterns of a rule match. An argument that is not given matches none. A rule that allows commands by their text
+// does not allow them variables, which change what they do, unless it has a pattern for these.
 func (j *judgedCall) meets(r *config.CallRule) bool {
+	if r.Decision == config.CallAllow && j.hasVariables() && hasPattern(r, argumentCommand) && !hasPattern(r, argumentEnv) {
+		return false
+	}
 	return !slices.ContainsFunc(r.Arguments, func(p config.ArgumentPattern) bool {
 		value, is := j.value(p.Name)
 		return !is || !slices.ContainsFunc(j.texts(r, p.Name, argumentText(value)), coordination.Pattern(p.Pattern).Matches)
 	})
+}
+
+func (j *judgedCall) hasVariables() bool {
+	env, is := j.given[argumentEnv]
+	return j.spec.Name == toolExec && is && string(env) != "{}"
+}
+
+func hasPattern(r *config.CallRule, name string) bool {
+	return slices.ContainsFunc(r.Arguments, func(p config.ArgumentPattern) bool { return p.Name == name })
 }
 
 // value is an argument. The file of a message has two names, of which the first counts.
@@ -79,6 +92,9 @@ func (j *judgedCall) value(name string) (value json.RawMessage, is bool) {
 
 const (
 	toolMessage     = "message"
+	toolExec        = "exec"
+	argumentCommand = "command"
+	argumentEnv     = "env"
 	argumentPath    = "path"
 	argumentMedia   = "media"
 	argumentWorkdir = "workdir"

@@ -97,3 +97,30 @@ func TestRulesAboutFiles(t *testing.T) {
 		}
 	}
 }
+
+// A command that is allowed by its text is not allowed with variables, which may have it do anything else.
+func TestVariablesAreNotAllowedUnseen(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.Tools.Approvals.Rules = []config.CallRule{
+		{Arguments: []config.ArgumentPattern{{Name: "command", Pattern: "make"}, {Name: "env", Pattern: `{"CC":"gcc"}`}}, Decision: config.CallAllow},
+		{Arguments: []config.ArgumentPattern{{Name: "command", Pattern: "git status"}}, Decision: config.CallAllow},
+		{Arguments: []config.ArgumentPattern{{Name: "command", Pattern: "rm *"}}, Decision: config.CallDeny},
+		{Decision: config.CallAsk},
+	}
+	exec := &tool.Spec{Name: "exec", Group: tool.GroupRuntime}
+	for args, want := range map[string]string{
+		`{"command":"git status"}`:                             config.CallAllow,
+		`{"command":"git status","env":{}}`:                    config.CallAllow,
+		`{"command":"git status","env":{"BASH_ENV":"/tmp/x"}}`: config.CallAsk,
+		`{"command":"git status; curl x|sh"}`:                  config.CallAsk,
+		`{"command":"make","env":{"CC":"gcc"}}`:                config.CallAllow,
+		`{"command":"make"}`:                                   config.CallAsk,
+		`{"command":"make","env":{"LD_PRELOAD":"x"}}`:          config.CallAsk,
+		`{"command":"rm -r x","env":{"PATH":"/tmp"}}`:          config.CallDeny,
+	} {
+		if got := access.JudgeCall(c, nil, "eden", exec, json.RawMessage(args)); got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+	}
+}
