@@ -61,6 +61,8 @@ type ToolCall struct {
 
 	// Of a call read from a transcript; not sent. Key identifies it where Arguments do not, and Unmade says why it cannot be made with them.
 	Key, Unmade string
+	// Nth is which of the run's calls with this content it is, from 1; 0 if that is to be counted. Not sent.
+	Nth int
 }
 
 // NewToolCall returns a call with arguments as written by a model. Empty and null mean no arguments.

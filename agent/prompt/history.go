@@ -51,6 +51,7 @@ type block struct {
 	Data      string
 
 	Key, Unmade string
+	Nth         int
 	SHA256      string // of a file
 }
 
@@ -67,6 +68,9 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 		b := block{Type: text(members["type"]), Text: text(members["text"]), ID: text(members["id"]), Name: text(members["name"]),
 			Arguments: members["arguments"], MediaType: text(members["mimeType"]), Data: text(members["data"]),
 			Key: text(members["key"]), Unmade: text(members["unmade"]), SHA256: text(members["sha256"])}
+		if json.Unmarshal(members["nth"], &b.Nth) != nil || b.Nth < 0 {
+			b.Nth = 0
+		}
 		var source map[string]json.RawMessage
 		if b.Data == "" && json.Unmarshal(members["source"], &source) == nil {
 			b.Data, b.MediaType = text(source["data"]), text(source["media_type"])
@@ -109,7 +113,7 @@ func callsOf(blocks []block) (calls []llm.ToolCall) {
 		arguments := cmp.Or(text(b.Arguments), string(b.Arguments)) // a string holds the model's own text
 		call := llm.NewToolCall(b.ID, b.Name, arguments)
 		call.Malformed = "" // it was answered already, or is Unmade
-		call.Key, call.Unmade = b.Key, b.Unmade
+		call.Key, call.Unmade, call.Nth = b.Key, b.Unmade, b.Nth
 		calls = append(calls, call)
 	}
 	return calls

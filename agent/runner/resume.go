@@ -174,5 +174,8 @@ func stored(c *llm.ToolCall) block {
 	if written, err := json.Marshal(b.Arguments); err != nil || !bytes.Equal(written, c.Arguments) { // shorter, or escaped
 		b.Key = contentKey(c.Name, c.Arguments)
 	}
+	if c.Nth > 1 {
+		b.Nth = c.Nth
+	}
 	return b
 }

@@ -239,3 +239,44 @@ func TestRefusedCallsDoNotChangeIDs(t *testing.T) {
 		t.Errorf("calls %q, transcript %q", got, h.transcript("main"))
 	}
 }
+
+// A run that goes on makes the call that was under way with its id, also if it does not read the equal one before it: else it would take
+// that one's result and approval.
+func TestEarlierCallsNeedNotBeRead(t *testing.T) {
+	t.Parallel()
+	const script = `{"when": {"contains": ["use it"], "step": 1}, "answer": {"text": "Once.", "toolCalls": [{"name": "wait", "arguments": {"n":1}}]}},
+		{"when": {"after": "tool", "step": 2}, "answer": {"text": "Twice.", "toolCalls": [{"name": "wait", "arguments": {"n":1}}]}},
+		{"when": {"after": "tool"}, "answer": {"text": "I have {{result}}"}}`
+	var made calls
+	wait := func(stuck bool) box {
+		return box{"wait": func(ctx context.Context, caller tool.Caller, _ json.RawMessage) (tool.Output, error) {
+			made.add("wait", caller)
+			switch n := len(made.list()); {
+			case n == 1:
+				return tool.Output{Text: "first"}, nil
+			case stuck:
+				<-ctx.Done()
+				return tool.Output{}, ctx.Err()
+			}
+			return tool.Output{Text: "second"}, nil
+		}}
+	}
+	before := setup(t, setting{script: script, tools: wait(true)})
+	before.say("r1", "main", "use it")
+	before.untilCalled(&made, 2)
+	if err := before.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before.stop()
+	before.close()
+
+	h := openAt(t, before.path, setting{script: script, tools: wait(false), limits: runner.Limits{HistoryMessages: 1}})
+	h.over("r1")
+	for _, r := range h.list() {
+		h.over(r.RunID)
+	}
+	got := made.list()
+	if len(got) < 3 || got[0] == got[1] || got[1] != got[2] || slices.Contains(got[3:], got[0]) || slices.Contains(got[3:], got[1]) {
+		t.Errorf("calls %q, transcript %q", got, h.transcript("main"))
+	}
+}

@@ -59,6 +59,8 @@ type block struct {
 	Key string `json:"key,omitempty"`
 	// Unmade says why the call cannot be made with Arguments: lostSecret or lostMalformed. "": it can.
 	Unmade string `json:"unmade,omitempty"`
+	// Nth is which of the run's calls with this content it is, if not the first: a run that goes on may not read the ones before it.
+	Nth int `json:"nth,omitempty"`
 }
 
 // calling is an answer with calls as stored in the transcript, and its calls with bounded arguments.
@@ -69,9 +71,12 @@ func (t *turn) calling(answer *llm.Answer) (said *coordination.SessionMessage, c
 	if answer.Text != "" {
 		blocks = append(blocks, block{Type: "text", Text: coordination.Mask(answer.Text)})
 	}
-	for _, c := range answer.ToolCalls {
+	for i, c := range answer.ToolCalls {
 		if most := t.runner.limits.ArgumentBytes; len(c.Arguments) > most && c.Malformed == "" {
 			c.Arguments, c.Malformed = json.RawMessage("{}"), fmt.Sprintf("%d bytes; at most %d can be given", len(c.Arguments), most)
+		}
+		if i < t.runner.limits.AnswerCalls && c.Malformed == "" {
+			t.callID(&c)
 		}
 		calls = append(calls, c)
 		blocks = append(blocks, stored(&c))
@@ -187,7 +192,7 @@ func (t *turn) call(ctx context.Context, c *llm.ToolCall) (tool.Output, error) {
 	return tool.Output{}, context.Cause(ctx)
 }
 
-// callID identifies a call by its content and repetition count within the run. It is stable across a retry of the run,
+// callID identifies a call by its content and its Nth within the run, which it counts once. It is stable across a retry of the run,
 // although the model then generates other ids.
 func (t *turn) callID(c *llm.ToolCall) string {
 	id := c.Key
@@ -197,8 +202,11 @@ func (t *turn) callID(c *llm.ToolCall) string {
 	if t.called == nil {
 		t.called = map[string]int{}
 	}
-	t.called[id]++
-	return id + "." + strconv.Itoa(t.called[id])
+	if c.Nth == 0 {
+		c.Nth = t.called[id] + 1
+	}
+	t.called[id] = max(t.called[id], c.Nth)
+	return id + "." + strconv.Itoa(c.Nth)
 }
 
 // contentKey identifies what a call asks for.
