@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/attachments"
@@ -76,7 +78,7 @@ func (p *Program) postedFile(sha256 string) ([]byte, error) { return p.files.Rea
 // messageTool lets agents post files where people talk to them.
 func (p *Program) messageTool(a *agents, o filetools.Options) tools.Tool {
 	return sendtools.Tool(sendtools.Options{
-		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send,
+		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send, NewID: uuid.NewString,
 		Keep: func(content []byte) (delivery.File, error) {
 			info, err := p.files.Put(maxPosted, func(w io.Writer) error {
 				_, err := w.Write(content)

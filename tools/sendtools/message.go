@@ -38,6 +38,8 @@ type Options struct {
 	Keep func(content []byte) (delivery.File, error)
 	// Send schedules a post, once per key. Errors are *delivery.Refusal, or the log's.
 	Send func(ctx context.Context, p delivery.Post) error
+	// NewID returns a new unique id.
+	NewID func() string
 }
 
 // Tool is message, for sessions with a conversation in a channel.
@@ -138,7 +140,8 @@ func nameOf(name string) string {
 	return strings.ToValidUTF8(name[max(len(name)-maxName, 0):], "")
 }
 
-// locate sets the key of a post, which is the same for a repetition of the call, and its place in the chain of causes.
+// locate sets the key of a post, which is the same for a repetition of the call, and its place in the chain of causes. A call that is never
+// repeated has a key of its own.
 func (o *Options) locate(ctx context.Context, call *tools.Call, p *delivery.Post) error {
 	_, err := o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		key, err := once.KeyOf(tx, call, Name)
@@ -150,6 +153,9 @@ func (o *Options) locate(ctx context.Context, call *tools.Call, p *delivery.Post
 			return nil, err
 		}
 		p.Key = Name + "/" + hex.EncodeToString(key[:])
+		if key == (once.Key{}) {
+			p.Key = Name + "/" + o.NewID()
+		}
 		p.Context = coordination.Context{WorkSessionID: call.WorkSessionID, TaskID: call.TaskID, RootRunID: link.Root, Hop: &link.Hop}
 		return nil, nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,7 +62,9 @@ func newOffice(t *testing.T) *office {
 	inForce := func() *config.Config { return o.config }
 	sends := &outbound.Sends{Channel: coordination.Telegram, Log: o.db, Config: inForce, Now: time.Now, NewID: func() string { return "id" },
 		Accounts: func() *channel.Registry { return channel.RegistryOf(o.config, coordination.Telegram, channel.Links{}) }}
-	o.tool = sendtools.Tool(sendtools.Options{Log: o.db, Send: sends.Send,
+	posts := 0
+	newID := func() string { posts++; return fmt.Sprint("post-", posts) }
+	o.tool = sendtools.Tool(sendtools.Options{Log: o.db, Send: sends.Send, NewID: newID,
 		Read: filetools.Reader(filetools.Options{Workspace: func(string) string { return o.dir }, Protected: func() []string { return nil }}),
 		Keep: func(content []byte) (delivery.File, error) {
 			info, err := files.Put(1<<30, func(w io.Writer) error {
@@ -167,5 +170,19 @@ func TestWhatCannotBePosted(t *testing.T) {
 		if !o.tool.Who.Unless(&tools.Call{Caller: c}) {
 			t.Errorf("the tool is offered to %+v", c)
 		}
+	}
+}
+
+// A call without an id, as by POST /tools/invoke without an idempotency key, is never a repetition of another.
+func TestCallsWithoutAnIDPostEachTime(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for range 2 {
+		if _, err := o.calls("", `{"message": "the same words"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := o.scheduled(); len(all) != 2 {
+		t.Errorf("%d posts are scheduled, want 2", len(all))
 	}
 }
