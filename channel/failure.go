@@ -54,6 +54,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrNoBot is the error for an account that is not configured, has no token, or is disabled.
 var ErrNoBot = errors.New("no such bot")
 
+// ErrAccepted is the error for a post that the service has accepted and whose message has not appeared in time. It may appear yet.
+var ErrAccepted = errors.New("it was accepted, and its message has not appeared")
+
 // ErrFull is the error for a full queue.
 var ErrFull = errors.New("too many requests are waiting already")
 

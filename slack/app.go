@@ -74,7 +74,7 @@ const (
 func startApp(ctx context.Context, all *Apps, own config.Account, m *memory) *app {
 	a := &app{apps: all, own: own, log: all.o.Log.With("channel", coordination.Slack, "account", own.ID), done: make(chan struct{}),
 		queue: make(chan incoming, maxQueue), asked: make(chan struct{}), ended: make(chan struct{}, 1), again: make(chan struct{}, 1), memory: m,
-		seat: seat{member: map[string]bool{}}, posts: newPosts()}
+		seat: seat{member: map[string]bool{}}, posts: newPosts(all.o.Now())}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.status = channel.NewBotStatus(&all.o, own, all.refresh, all.Registry)
 	o := all.o

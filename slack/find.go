@@ -23,7 +23,7 @@ const deepHint = "check in Slack whether it is there"
 
 // FindMessage implements channel.Finder. The messages after the time of the request are read with their metadata, in
 // which a post has its nonce; one without metadata is recognised by its text. Because clocks differ, a slightly earlier
-// candidate counts if there is no other.
+// candidate counts if there is no other. A file is missing only when Slack has had the time to share it.
 func (b *Apps) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Posted, found bool, err error) {
 	const deed = "search for a message"
 	m, in, found, err := b.find(ctx, deed, &l, func(m *messageShape) (id string, means bool) {
@@ -36,6 +36,9 @@ func (b *Apps) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Pos
 		}
 		return id, m.Metadata == nil && same(m.Text, b.render(l.Content, mentioned(m.Text)))
 	})
+	if err == nil && !found && l.File != nil {
+		err = b.unshared(deed, &l, in)
+	}
 	if !found || err != nil {
 		return p, false, err
 	}

@@ -3,9 +3,11 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
@@ -19,10 +21,31 @@ type posts struct {
 	open   map[string][]chan struct{} // by conversation: each is closed when the request has ended
 	nonces map[string]string          // by message id; "" if it was posted without one
 	order  []string                   // of nonces, oldest first
+
+	began  time.Time            // what was posted before is not known
+	shared map[string]time.Time // by conversation: when Slack was last asked to share a file there
 }
 
-func newPosts() *posts {
-	return &posts{open: map[string][]chan struct{}{}, nonces: map[string]string{}}
+func newPosts(began time.Time) *posts {
+	return &posts{open: map[string][]chan struct{}{}, nonces: map[string]string{}, began: began, shared: map[string]time.Time{}}
+}
+
+// completed records that Slack was asked to share a file.
+func (p *posts) completed(chat string, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.shared, func(_ string, at time.Time) bool { return now.Sub(at) > shareTime })
+	p.shared[chat] = now
+}
+
+// mayShare is when Slack was last asked to share a file in a conversation, at the latest.
+func (p *posts) mayShare(chat string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, known := p.shared[chat]; known {
+		return at
+	}
+	return p.began
 }
 
 // begin registers a request to post in a conversation; end has to be called afterwards.

@@ -13,14 +13,15 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Slack shares a file some time after it has answered, so its message is looked for a few times.
+// Slack shares a file some time after it has answered, so its message is looked for, with pauses that grow.
 const (
-	sharedLooks = 10
-	sharedPause = 500 * time.Millisecond
+	shareTime         = time.Minute // after which a file that has no message gets none
+	sharedPause       = 500 * time.Millisecond
+	longestSharePause = 4 * time.Second
 )
 
-// errShared means that the message of a file is not there yet.
-var errShared = errors.New("the file's message is not in the conversation yet")
+// errShared means that the message of a file may still appear.
+var errShared = errors.New("the file may have been accepted, and its message may still appear")
 
 // sendFile uploads a file, which only the app sees then, and shares it. The answer does not name the message, so that is looked for.
 func (b *Apps) sendFile(ctx context.Context, deed string, own *app, in place, p *channel.Post) (channel.Posted, error) {
@@ -43,7 +44,9 @@ func (b *Apps) sendFile(ctx context.Context, deed string, own *app, in place, p 
 	defer leave()
 	defer own.posts.begin(in.chat)()
 	since := b.o.Now().UnixMilli()
-	if _, err := own.inTurn(ctx, deed, p.ChannelID, lane(in), "files.completeUploadExternal", args); err != nil {
+	_, err = own.inTurn(ctx, deed, p.ChannelID, lane(in), "files.completeUploadExternal", args)
+	own.posts.completed(in.chat, b.o.Now())
+	if err != nil {
 		return channel.Posted{}, err
 	}
 	m, err := own.shared(ctx, deed, &channel.Lookup{ChannelID: p.ChannelID, Since: since}, in, file)
@@ -95,21 +98,41 @@ func unposted(refused *channel.Error) *channel.Error {
 	return refused
 }
 
-// shared waits for the message that shares a file. An error means that it is not known whether there is one.
+// shared waits for the message that shares a file which Slack has accepted. An error is channel.ErrAccepted, or the context's.
 func (a *app) shared(ctx context.Context, deed string, l *channel.Lookup, in place, file string) (m messageShape, err error) {
-	for range sharedLooks {
-		all, err := a.all(ctx, deed, l, in)
-		if err != nil {
-			return m, unreadable(deed, a.own.ID, l.ChannelID, err)
-		}
+	fail := func(err error) *channel.Error {
+		return &channel.Error{Deed: deed, AccountID: a.own.ID, PlaceID: l.ChannelID, Class: collaborate.Classify(collaborate.Failure{}), Err: err}
+	}
+	pause := sharedPause
+	for waited := time.Duration(0); ; waited += pause {
+		all, failed := a.all(ctx, deed, l, in) // which is tried again
 		for i := range all {
 			if files := all[i].Files; len(files) == 1 && files[0].ID == file {
 				return all[i], nil
 			}
 		}
-		if err := channel.Rest(ctx, a.apps.o.AfterFunc, sharedPause); err != nil {
-			return m, unreadable(deed, a.own.ID, l.ChannelID, err)
+		if waited >= shareTime {
+			return m, fail(errors.Join(channel.ErrAccepted, failed))
+		}
+		if waited > 0 {
+			pause = min(2*pause, longestSharePause)
+		}
+		if err := channel.Rest(ctx, a.apps.o.AfterFunc, pause); err != nil {
+			return m, fail(err)
 		}
 	}
-	return m, unreadable(deed, a.own.ID, l.ChannelID, errShared)
+}
+
+// unshared is the error of a search that finds no message of a file while it may still appear; nil after that.
+func (b *Apps) unshared(deed string, l *channel.Lookup, in place) error {
+	own := b.app(l.AccountID)
+	if own == nil {
+		return channel.NoBot(b.Name(), deed, l.AccountID, l.ChannelID)
+	}
+	left := own.posts.mayShare(in.chat).Add(shareTime).Sub(b.o.Now())
+	if left <= 0 {
+		return nil
+	}
+	return &channel.Error{Deed: deed, AccountID: l.AccountID, PlaceID: l.ChannelID, Class: collaborate.ClassUnavailable,
+		Failure: collaborate.Failure{RetryAfter: left}, Err: errShared}
 }

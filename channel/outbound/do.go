@@ -111,8 +111,11 @@ func (a *attempt) step(ctx context.Context, s delivery.Step) (over bool, err err
 // failed records a failure. It is stored together with its consequences.
 func (a *attempt) failed(s delivery.Step, looks bool, refused *channel.Error, err error) {
 	class := refused.Class
-	if errors.Is(err, channel.ErrNoBot) {
+	switch {
+	case errors.Is(err, channel.ErrNoBot):
 		class = delivery.ClassNoBot
+	case errors.Is(err, channel.ErrAccepted):
+		class = delivery.ClassAccepted
 	}
 	text := work.Tidy(err.Error())
 	a.o.Logger.Warn("delivery step failed", "effect", a.item.EffectID, "step", s.Do, "index", s.Index, "class", class, "err", text)

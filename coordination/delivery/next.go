@@ -70,6 +70,8 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 		return s
 	case n.Redecide:
 		return Step{Do: End, Outcome: p.given(d, Reroute, n)}
+	case n.Unknown:
+		return Step{Do: End, Outcome: p.given(d, Unknown, n)}
 	}
 	return Step{Do: End, Outcome: p.given(d, Failed, n)}
 }
@@ -77,6 +79,10 @@ func Next(d *Delivery, p *Progress, now int64) Step {
 // follows returns the consequence of the last failure of the step.
 func (p *Progress) follows(d *Delivery, deed collaborate.Operation) collaborate.Next {
 	switch {
+	case p.deed.last == ClassAccepted:
+		n := collaborate.Blind()
+		n.Look = true
+		return n
 	case p.broken > maxBroken:
 		return collaborate.Next{Look: true, Code: collaborate.CodeUnavailable, Escalate: true}
 	case p.deed.last == "":
@@ -103,7 +109,7 @@ func (t *tries) retry() (wait time.Duration, again bool) {
 	case collaborate.ClassRateLimited:
 		return max(t.retryAfter, lookPause), n <= looks
 	case collaborate.ClassUnavailable, collaborate.ClassUnsent, collaborate.ClassTimeout, collaborate.ClassLost:
-		return lookPause << (n - 1), n <= looks
+		return max(t.retryAfter, lookPause<<(n-1)), n <= looks
 	}
 	return 0, false
 }
@@ -191,6 +197,9 @@ func failureOf(c collaborate.Class) collaborate.Failure {
 
 // unsure reports whether an action that failed with c may still have been carried out.
 func unsure(c collaborate.Class) bool {
+	if c == ClassAccepted {
+		return true
+	}
 	for _, r := range collaborate.Rules() {
 		if r.Class == c {
 			return r.Unsure

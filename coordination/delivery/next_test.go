@@ -83,6 +83,10 @@ func TestNext(t *testing.T) {
 		{"an answer that is late", draft("a"), func(h *history) { h.leased().failed("post", collaborate.ClassTimeout) }, "post_message 0"},
 		{"a lost answer", draft("a"), func(h *history) { h.leased().failed("post", collaborate.ClassLost) }, "find_message 0"},
 		{"a lost answer of the second", draft("a", "b"), func(h *history) { h.leased().sent("1", 0).failed("post", collaborate.ClassLost) }, "find_message 1"},
+		{"it was accepted and did not appear", draft("a"), func(h *history) { h.leased().failed("post", delivery.ClassAccepted) }, "find_message 0"},
+		{"and it cannot be looked for", draft("a"), func(h *history) {
+			h.leased().failed("post", delivery.ClassAccepted).failed("look", collaborate.ClassForbidden)
+		}, "delivery_unknown delivery_unknown, escalated"},
 		{"forbidden", draft("a"), func(h *history) { h.leased().failed("post", collaborate.ClassForbidden) }, "failed permission_denied, escalated"},
 		{"forbidden, but it may have been posted before", draft("a"), func(h *history) {
 			h.leased().failed("post", collaborate.ClassUnavailable).returned().leased().failed("post", collaborate.ClassForbidden)
@@ -289,6 +293,39 @@ func TestEveryClassEnds(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// What the service has accepted is not posted again, also after the process has died, until a person asks for it.
+func TestAcceptedPostsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	p := &delivery.Progress{}
+	p.Started(1)
+	p.Failed(false, delivery.ClassAccepted, 0, "no", "", 2)
+	p.Broken(3)
+	p.Started(4)
+	if s := delivery.Next(draft("a"), p, 5); s.Do != delivery.FindOne {
+		t.Fatalf("the next step is %s, want a search", does(s))
+	}
+	p.Failed(true, collaborate.ClassUnavailable, time.Minute, "too early", "", 6)
+	if s := delivery.Next(draft("a"), p, 7); s.Do != delivery.Wait || s.Wait != time.Minute {
+		t.Fatalf("the next step is %s, want the pause that the search asks for", does(s))
+	}
+	p.Returned()
+	p.Started(8)
+	p.NotFound()
+	if s := delivery.Next(draft("a"), p, 9); s.Do != delivery.End || s.Outcome.State != delivery.Unknown || s.Outcome.Code != collaborate.CodeUnknown {
+		t.Fatalf("the next step is %s, want the end: it is unknown", does(s))
+	}
+	p.Ended(delivery.Unknown)
+	p.Resent()
+	p.Started(10)
+	if s := delivery.Next(draft("a"), p, 11); s.Do != delivery.FindOne {
+		t.Fatalf("the next step is %s, want a search first", does(s))
+	}
+	p.NotFound()
+	if s := delivery.Next(draft("a"), p, 12); s.Do != delivery.PostOne {
+		t.Errorf("the next step is %s, want the post that a person asked for", does(s))
 	}
 }
 

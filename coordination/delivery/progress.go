@@ -15,6 +15,10 @@ import (
 // ClassNoBot is the failure class of an account that is no longer configured.
 const ClassNoBot collaborate.Class = "no_bot"
 
+// ClassAccepted is the failure class of a message that the service has accepted and that did not appear. It may still: it is looked for, and
+// never posted again unless a person asks for it.
+const ClassAccepted collaborate.Class = "accepted"
+
 // Values of DiscordOutbound.Step. A search is a step of its own.
 const (
 	StepOpen = "open"
@@ -100,7 +104,9 @@ func (p *Progress) Broken(at int64) {
 	}
 	p.under, p.looked = false, false
 	p.broken++
-	p.deed.last = ""
+	if p.deed.last != ClassAccepted {
+		p.deed.last = ""
+	}
 	p.doubt(at)
 }
 

@@ -38,6 +38,7 @@ type Effect struct {
 	before  func(*Server, http.ResponseWriter, *http.Request) bool // false: there is no answer
 	instead func() result
 	after   func(*Server, http.ResponseWriter, *http.Request) bool
+	share   <-chan struct{} // closed when files are to be shared; nil: at once
 }
 
 // Refuse answers with an error; nothing is done.
@@ -61,6 +62,10 @@ func tooMany(after time.Duration) result {
 	seconds := strconv.Itoa(max(1, int(math.Ceil(after.Seconds()))))
 	return result{status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {seconds}}, body: encode(refuse("ratelimited").body())}
 }
+
+// ShareLater answers files.completeUploadExternal at once, and shares the files after release is closed, as Slack does under load. A server
+// that is closed before shares nothing.
+func ShareLater(release <-chan struct{}) Effect { return Effect{name: "shared later", share: release} }
 
 // Cut cuts the connection; nothing is done.
 func Cut() Effect { return Effect{name: "cut", before: cutRequest} }

@@ -103,7 +103,9 @@ func completeUpload(c *call) (answer, *Error) {
 			return nil, refusal
 		}
 		d := draft{text: c.text("initial_comment"), threadTS: c.text("thread_ts")}
-		if _, refusal := c.s.share(v, c.app.author(), d, all); refusal != nil {
+		if c.share != nil {
+			c.s.shareLater(c.share, v, c.app.author(), d, all)
+		} else if _, refusal := c.s.share(v, c.app.author(), d, all); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -122,6 +124,23 @@ func (s *Server) share(v *conversation, author Message, d draft, files []*file) 
 		author.Files = append(author.Files, f.File)
 	}
 	return s.write(v, author, d)
+}
+
+// shareLater posts files after release is closed. The lock is held.
+func (s *Server) shareLater(release <-chan struct{}, v *conversation, author Message, d draft, files []*file) {
+	if s.shut {
+		return
+	}
+	s.parts.Go(func() {
+		select {
+		case <-s.closed:
+			return
+		case <-release:
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, _ = s.share(v, author, d, files) // a thread that is gone meanwhile has no answer to go to
+	})
 }
 
 // serveDownload answers with a file's bytes for a token whose bot is where the file was shared; otherwise it leads to

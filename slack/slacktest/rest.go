@@ -18,6 +18,7 @@ type call struct {
 	app    *app
 	level  bool // the token is the one of the app, not of its bot
 	args   map[string]string
+	share  <-chan struct{} // of the fault
 }
 
 func (c *call) text(name string) string { return c.args[name] }
@@ -143,6 +144,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method, token str
 		record.App = c.app.id
 	}
 	effect := s.faults.For(*record)
+	c.share = effect.share
 	record.Fault = effect.name
 	s.requests = append(s.requests, record)
 	s.happened()
