@@ -40,19 +40,27 @@ func (s *Store) list() (all []Info, err error) {
 	return all, nil
 }
 
-// Remove removes a listed file, unless it was stored again since. Its name is gone from the disk when it returns.
-func (s *Store) Remove(listed Info) (removed bool, err error) {
+// Remove removes a listed file, unless it was stored again since. Its name is gone from the disk when it returns. first, which may be nil, is
+// called before that, so that the file is still listed if its copies are not gone; it must not call the Store.
+func (s *Store) Remove(listed Info, first func(id string) error) (removed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := s.path(listed.SHA256)
 	is, err := os.Lstat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, nil
-	case err != nil:
+	case err != nil && !missing:
 		return false, fmt.Errorf("remove a stored file: %w", err)
-	case !is.ModTime().Equal(listed.At):
+	case !missing && !is.ModTime().Equal(listed.At):
 		return false, nil
+	}
+	if first != nil {
+		if err := first(listed.SHA256); err != nil {
+			return false, err
+		}
+	}
+	if missing {
+		return true, nil
 	}
 	if err := os.Remove(path); err != nil {
 		return false, fmt.Errorf("remove a stored file: %w", err)
@@ -63,8 +71,8 @@ func (s *Store) Remove(listed Info) (removed bool, err error) {
 	return true, durable.SyncDir(s.dir)
 }
 
-// RemoveBefore removes the files that were last stored before a time, and calls removed for each.
-func (s *Store) RemoveBefore(before time.Time, removed func(id string) error) error {
+// RemoveBefore removes the files that were last stored before a time. first is that of Remove.
+func (s *Store) RemoveBefore(before time.Time, first func(id string) error) error {
 	all, err := s.List()
 	if err != nil {
 		return err
@@ -73,11 +81,7 @@ func (s *Store) RemoveBefore(before time.Time, removed func(id string) error) er
 		if !all[i].At.Before(before) {
 			continue
 		}
-		gone, err := s.Remove(all[i])
-		if err == nil && gone {
-			err = removed(all[i].SHA256)
-		}
-		if err != nil {
+		if _, err := s.Remove(all[i], first); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func TestLimits(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v, want nothing unfinished left", entries, err)
 	}
-	if gone, err := s.Remove(listed(t, s, first.SHA256)); !gone || err != nil {
+	if gone, err := s.Remove(listed(t, s, first.SHA256), nil); !gone || err != nil {
 		t.Errorf("not removed: %v", err)
 	}
 	put(t, s, "123")
@@ -138,7 +138,7 @@ func TestOldFilesGo(t *testing.T) {
 	}
 	before := listed(t, s, again.SHA256)
 	put(t, s, "again")
-	if gone, err := s.Remove(before); gone || err != nil {
+	if gone, err := s.Remove(before, nil); gone || err != nil {
 		t.Errorf("a file that was stored again is removed: %v", err)
 	}
 	var removed []string
@@ -150,6 +150,25 @@ func TestOldFilesGo(t *testing.T) {
 		t.Error(err)
 	} else {
 		_ = f.Close()
+	}
+}
+
+// While the copies of a file are not gone it is listed, so that its removal can be tried again.
+func TestAFileStaysUntilItsCopiesAreGone(t *testing.T) {
+	t.Parallel()
+	s, dir := open(t, roomy)
+	one := listed(t, s, put(t, s, "x").SHA256)
+	stuck := errors.New("stuck")
+	if gone, err := s.Remove(one, func(string) error { return stuck }); gone || !errors.Is(err, stuck) {
+		t.Errorf("removed %v, %v, want the error of the copies", gone, err)
+	}
+	listed(t, s, one.SHA256)
+	gone, err := s.Remove(one, func(id string) error {
+		_, err := os.Stat(filepath.Join(dir, id))
+		return err
+	})
+	if !gone || err != nil {
+		t.Errorf("removed %v, %v, want the copies gone before the file", gone, err)
 	}
 }
 

@@ -125,13 +125,12 @@ func (p *Program) storedFiles(ctx context.Context) (forget func(named map[string
 			if named[listed[i].SHA256] {
 				continue
 			}
-			gone, err := p.files.Remove(listed[i])
-			if err == nil && gone {
-				n++
-				err = p.withdraw(listed[i].SHA256)
-			}
+			gone, err := p.files.Remove(listed[i], p.withdraw)
 			if err != nil {
 				return n, err
+			}
+			if gone {
+				n++
 			}
 		}
 		return n, nil
