@@ -68,7 +68,7 @@ func (c *container) args() []string {
 		args = append(args, "--network", "none")
 	}
 	if filepath.Base(p.Engine) == "podman" {
-		args = append(args, "--read-only-tmpfs=false")
+		args = append(args, "--read-only-tmpfs=false", "--image-volume=tmpfs")
 		if os.Geteuid() != 0 {
 			args = append(args, "--userns", "keep-id")
 		}
@@ -108,7 +108,7 @@ func (c *container) close(left bool) {
 
 // endWithSupervisor ends this process, the first one of a container, and so all others of it, once the supervisor is gone.
 func endWithSupervisor() error {
-	alive, err := os.Open(containerAlive)
+	alive, err := os.OpenFile(containerAlive, os.O_RDONLY|unix.O_NONBLOCK, 0) // if it is gone already, nothing else would end the wait
 	if err != nil {
 		return fmt.Errorf("watch the supervisor: %w", err)
 	}

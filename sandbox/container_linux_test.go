@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -82,8 +83,10 @@ func TestContainersAreKeptIn(t *testing.T) {
 				t.Errorf("%s: the arguments lack %q: %s", engine, want, line)
 			}
 		}
-		if podman := slices.Contains(args, "--read-only-tmpfs=false"); podman != (engine == "podman") {
-			t.Errorf("%s: %s", engine, line)
+		for _, own := range []string{"--read-only-tmpfs=false", "--image-volume=tmpfs"} {
+			if podman := slices.Contains(args, own); podman != (engine == "podman") {
+				t.Errorf("%s: %s: %s", engine, own, line)
+			}
 		}
 		if strings.Contains(line, "sesame") || strings.Contains(line, "echo") || slices.Contains(args, "env HIDDEN") {
 			t.Errorf("%s: the command is shown: %s", engine, line)
@@ -163,6 +166,32 @@ func TestContainersEndWithTheirSupervisor(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(pipe); err != nil || len(rest) > 0 {
 		t.Errorf("%q, %v", rest, err)
+	}
+}
+
+// A container whose supervisor is gone before its first process has looked for it ends at once.
+func TestContainersEndWithoutASupervisor(t *testing.T) {
+	if os.Geteuid() != 0 || !hasMounts(t) {
+		t.Log("this user cannot make the namespaces of the stand-in")
+		return
+	}
+	y := newYard(t)
+	const bound = `touch /run/openclawd-sandbox/alive && mount --bind "$ALIVE" /run/openclawd-sandbox/alive`
+	withStandIn(t, strings.Replace(apart, bound, `mkfifo /run/openclawd-sandbox/alive`, 1), "docker") // nothing writes to this one
+	c, out := y.command(sandbox.Container, `echo here`)
+	c.Image = "x"
+	p, err := sandbox.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+	case <-time.After(testscale.Patience):
+		p.Kill(sandbox.EndedByCaller)
+		t.Fatal("it waits for a supervisor")
+	}
+	if r, err := p.Result(); err != nil || r.Exit != 128+int(unix.SIGKILL) {
+		t.Errorf("%+v, %v, %s, want it ended", r, err, out)
 	}
 }
 
