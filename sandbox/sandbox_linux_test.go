@@ -289,6 +289,42 @@ func TestDiskIsBounded(t *testing.T) {
 	}
 }
 
+// What must be left free is never more than half of what is free at first, and nothing where that is not known.
+func TestAFullDiskEndsNoCommandAtOnce(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[int64]int64{0: 0, 100 << 20: 50 << 20, 256 << 20: 256 << 20, 1 << 40: 256 << 20} {
+		if got := sandbox.LeastFree(free, true); got != want {
+			t.Errorf("of %d bytes %d must be left, want %d", free, got, want)
+		}
+	}
+	dir := t.TempDir()
+	if _, known := sandbox.FreeAt(dir); !known {
+		t.Error("what is free is not known")
+	}
+	if free, known := sandbox.FreeAt(filepath.Join(dir, "none")); known || sandbox.LeastFree(free, known) != 0 {
+		t.Errorf("%d bytes must be left where it is not known what is free", sandbox.LeastFree(free, known))
+	}
+}
+
+// A file with several names takes its bytes once.
+func TestLinksTakeNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := filepath.Join(dir, "0")
+	if err := os.WriteFile(first, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one := sandbox.SizeOf([]string{dir}, nil)
+	for i := range 3 {
+		if err := os.Link(first, filepath.Join(dir, fmt.Sprint(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if many := sandbox.SizeOf([]string{dir}, nil); one < 1<<20 || many-one >= 1<<20 {
+		t.Errorf("four names take %d bytes, one takes %d", many, one)
+	}
+}
+
 // Standard error is told apart where it is asked for.
 func TestErrorsAreToldApart(t *testing.T) {
 	t.Parallel()
