@@ -4,6 +4,7 @@
 // It guarantees
 //   - that a file which the result names is on disk before the result is in the log;
 //   - that a file over the limit, or one that the service no longer has, does not hold up the message: the result says why;
+//   - that files which were fetched are not given up for one that cannot be had, or for many that take long;
 //   - that work which a kill has interrupted is done again, and stores nothing twice.
 package attachments
 
@@ -35,7 +36,13 @@ const Timeout = 10 * time.Minute
 // fileTime limits one request for a file.
 const fileTime = 2 * time.Minute
 
-// Options of New. All are required but Deposit and Attempts.
+// DefaultBudget limits the requests of one attempt, after which the agent is told of the files that are missing. Well below Timeout.
+const DefaultBudget = 3 * time.Minute
+
+// DefaultCheap is how long an attempt may have taken to be repeated for one file: all of its files are fetched again then.
+const DefaultCheap = 30 * time.Second
+
+// Options of New. All are required but Deposit and those with a default.
 type Options struct {
 	Bots  func(channelName string) channel.Fetcher // nil for an unknown channel
 	Store *media.Store
@@ -47,6 +54,9 @@ type Options struct {
 	// Attempts is how often the files of a message are requested; default: DefaultAttempts. The message waits meanwhile, so the last failure
 	// is told to the agent instead of being repeated.
 	Attempts int
+
+	Budget time.Duration // default: DefaultBudget
+	Cheap  time.Duration // default: DefaultCheap
 }
 
 // Service fetches files.
@@ -55,6 +65,7 @@ type Service struct{ o Options }
 // New returns a Service.
 func New(o Options) *Service {
 	o.Attempts = cmp.Or(o.Attempts, DefaultAttempts)
+	o.Budget, o.Cheap = cmp.Or(o.Budget, DefaultBudget), cmp.Or(o.Cheap, DefaultCheap)
 	return &Service{o}
 }
 
@@ -65,17 +76,24 @@ func (s *Service) Do(ctx context.Context, item workqueue.Item, what *coordinatio
 		return nil, nil //nolint:nilerr // redacted: the run that waits is, too
 	}
 	result := attach.Result{More: order.More}
+	budget, stop := context.WithTimeout(ctx, s.o.Budget)
+	defer stop()
+	cheap, stop := context.WithTimeout(ctx, s.o.Cheap)
+	defer stop()
 	for i := range order.Files {
-		stored, err := s.fetch(ctx, &order, &order.Files[i])
+		stored, err := s.fetch(budget, &order, &order.Files[i])
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil && item.Attempt < s.o.Attempts {
+		if err != nil && item.Attempt < s.o.Attempts && cheap.Err() == nil && budget.Err() == nil {
 			return nil, err
 		}
 		if err != nil {
 			s.o.Logger.Warn("a file of a message cannot be fetched; its agent is told", "message", order.MessageID, "file", order.Files[i].Name, "err", err)
 			stored.Reason = "the service does not answer"
+			if budget.Err() != nil {
+				stored.Reason = fmt.Sprintf("the files of this message took longer than %s", s.o.Budget)
+			}
 		}
 		result.Files = append(result.Files, stored)
 	}

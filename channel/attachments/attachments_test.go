@@ -29,6 +29,10 @@ func newHost(t *testing.T) host {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var status int
+		if r.URL.Path == "/slow" {
+			<-r.Context().Done()
+			return
+		}
 		if _, err := fmt.Sscan(strings.Trim(r.URL.Path, "/"), &status); err != nil {
 			status = http.StatusTeapot
 		}
@@ -61,10 +65,16 @@ func (h host) Fetch(ctx context.Context, account, ref string, w io.Writer) error
 
 func do(t *testing.T, attempt int, limit int64, files ...attach.File) (attach.Result, error) {
 	t.Helper()
+	return within(t, attachments.Options{}, attempt, limit, files...)
+}
+
+// within is do with times of its own.
+func within(t *testing.T, o attachments.Options, attempt int, limit int64, files ...attach.File) (attach.Result, error) {
+	t.Helper()
 	store := media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 20 })
 	own := newHost(t)
 	s := attachments.New(attachments.Options{Bots: func(string) channel.Fetcher { return own }, Store: store, Limit: func(string, string) int64 { return limit },
-		Logger: slog.New(slog.DiscardHandler), Attempts: 2,
+		Logger: slog.New(slog.DiscardHandler), Attempts: 2, Budget: o.Budget, Cheap: o.Cheap,
 		Deposit: func(agent, id, name string, _ io.Reader) (string, error) {
 			return agent + "/" + id[:4] + "-" + name, nil
 		}})
@@ -114,6 +124,33 @@ func TestFailuresThatGoAway(t *testing.T) {
 		}
 		if got, err := do(t, 2, 100, attach.File{Ref: ref}); err != nil || got.Files[0].Reason != "the service does not answer" {
 			t.Errorf("%s, the last time: %+v, %v", ref, got, err)
+		}
+	}
+}
+
+// Files that take long, and one that fails after others have taken long, do not take those from the agent that were fetched.
+func TestFetchedFilesAreKept(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o     attachments.Options
+		files []string
+		want  []string
+	}{
+		{attachments.Options{Budget: time.Second}, []string{"200", "slow", "200", "big"}, []string{"", "took longer than 1s", "took longer than 1s", "of this size"}},
+		{attachments.Options{Cheap: time.Nanosecond}, []string{"200", "500", "200"}, []string{"", "does not answer", ""}},
+	} {
+		var files []attach.File
+		for _, ref := range c.files {
+			files = append(files, attach.File{Name: "a.txt", Type: "text/plain", Ref: ref})
+		}
+		got, err := within(t, c.o, 1, 100, files...)
+		if err != nil || len(got.Files) != len(c.want) {
+			t.Fatalf("%v: %+v, %v", c.files, got, err)
+		}
+		for i, want := range c.want {
+			if f := got.Files[i]; (f.SHA256 != "") != (want == "") || !strings.Contains(f.Reason, want) {
+				t.Errorf("%v: file %d is %+v, want %q", c.files, i, f, want)
+			}
 		}
 	}
 }
