@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/channel/attachments"
 	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/media"
@@ -75,17 +77,26 @@ const maxPosted = 50 << 20
 // postedFile is a stored file to post.
 func (p *Program) postedFile(sha256 string) ([]byte, error) { return p.files.Read(sha256, maxPosted) }
 
+// errFull tells an agent that its file cannot be stored.
+var errFull = &tool.Error{Code: tool.CodeUnavailable, Field: "/path", Text: "the files that openclawd keeps have reached media.maxTotalMb",
+	Hint: "post a text; a person can raise media.maxTotalMb, or lower media.ttlHours"}
+
+// keepPosted stores a file that an agent posts.
+func (p *Program) keepPosted(content []byte) (delivery.File, error) {
+	info, err := p.files.Put(maxPosted, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+	if errors.Is(err, media.ErrFull) {
+		err = errFull
+	}
+	return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
+}
+
 // messageTool lets agents post files where people talk to them.
 func (p *Program) messageTool(a *agents, o filetools.Options) tools.Tool {
 	return sendtools.Tool(sendtools.Options{
-		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send, NewID: uuid.NewString,
-		Keep: func(content []byte) (delivery.File, error) {
-			info, err := p.files.Put(maxPosted, func(w io.Writer) error {
-				_, err := w.Write(content)
-				return err
-			})
-			return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
-		},
+		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send, NewID: uuid.NewString, Keep: p.keepPosted,
 	})
 }
 

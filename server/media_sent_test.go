@@ -1,9 +1,13 @@
 package server
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/telegram/telegramtest"
 	"github.com/pronto-lab/openclawd/tools/a2atest"
@@ -36,5 +40,15 @@ func TestAgentsPostFiles(t *testing.T) {
 	}
 	if got, want := strings.Join(texts, "|"), "the numbers|report.csv: a,b\n1,2\n|done: report.csv (text/plain, 8 bytes) is on its way."; got != want {
 		t.Errorf("the chat shows %q, want %q", got, want)
+	}
+}
+
+// An agent whose file has no room is told so.
+func TestAgentsAreToldThatFilesHaveNoRoom(t *testing.T) {
+	t.Parallel()
+	p := &Program{files: media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 1 })}
+	_, err := p.keepPosted([]byte("two"))
+	if refused, is := errors.AsType[*tool.Error](err); !is || !strings.Contains(refused.Text, "media.maxTotalMb") || refused.Hint == "" {
+		t.Errorf("the error is %v, want one for the agent", err)
 	}
 }

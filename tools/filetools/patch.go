@@ -148,7 +148,7 @@ func (p *place) prepareAll(parts []part) error {
 			return err
 		}
 		if len(s.text) > maxFile {
-			return tooLarge(s.path)
+			return tooLarge(s.path, maxFile)
 		}
 		if total += len(s.text); total > maxPatchedBytes {
 			return &tool.Error{Code: tool.CodeTooLarge, Field: "/input", Text: fmt.Sprintf("the changed files have more than %d MiB together", maxPatchedBytes>>20), Hint: "change fewer files at a time"}

@@ -194,7 +194,10 @@ func linked(name string) error {
 }
 
 // look returns what lies at a name: a regular file within the size limit that is not the program's own.
-func (f *folder) look(name string) (fs.FileInfo, error) {
+func (f *folder) look(name string) (fs.FileInfo, error) { return f.lookWithin(name, maxFile) }
+
+// lookWithin is look with a size limit of its own, in bytes.
+func (f *folder) lookWithin(name string, most int64) (fs.FileInfo, error) {
 	at := path.Join(f.name, name)
 	info, err := f.root.Lstat(name)
 	switch {
@@ -208,19 +211,24 @@ func (f *folder) look(name string) (fs.FileInfo, error) {
 		return nil, failure(tool.CodeNotFile, at, "is neither a file nor a directory", "give the path of a file")
 	case workspace.IsAnyOf(info, f.protected): // before it is opened: closing the database would end the locks on it
 		return nil, outside(at)
-	case info.Size() > maxFile:
-		return nil, tooLarge(at)
+	case info.Size() > most:
+		return nil, tooLarge(at, most)
 	}
 	return info, nil
 }
 
-func tooLarge(name string) error {
-	return failure(tool.CodeTooLarge, name, fmt.Sprintf("is larger than %d MiB", maxFile>>20), "use a smaller file")
+func tooLarge(name string, most int64) error {
+	return failure(tool.CodeTooLarge, name, fmt.Sprintf("is larger than %d MiB", most>>20), "use a smaller file")
 }
 
 // content reads a file.
 func (f *folder) content(name string) ([]byte, fs.FileInfo, error) {
-	seen, err := f.look(name)
+	return f.contentWithin(name, maxFile)
+}
+
+// contentWithin is content with a size limit of its own, in bytes.
+func (f *folder) contentWithin(name string, most int64) ([]byte, fs.FileInfo, error) {
+	seen, err := f.lookWithin(name, most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -234,12 +242,12 @@ func (f *folder) content(name string) ([]byte, fs.FileInfo, error) {
 	if err != nil || !os.SameFile(seen, opened) {
 		return nil, nil, linked(at)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	switch {
 	case err != nil:
 		return nil, nil, fmt.Errorf("read %s: %w", at, err)
-	case len(text) > maxFile:
-		return nil, nil, tooLarge(at)
+	case int64(len(text)) > most:
+		return nil, nil, tooLarge(at, most)
 	}
 	return text, opened, nil
 }

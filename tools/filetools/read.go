@@ -50,12 +50,12 @@ func (f *files) read(_ context.Context, call *tools.Call) (tool.Output, error) {
 	return tool.Output{Text: shown}, nil
 }
 
-// Reader returns what reads a whole file of the caller's workspace, of any kind.
-func Reader(o Options) func(call *tools.Call, path string) ([]byte, error) {
+// Reader returns what reads a whole file of the caller's workspace, of any kind, with at most most bytes.
+func Reader(o Options) func(call *tools.Call, path string, most int64) ([]byte, error) {
 	return (&files{opts: o, locks: map[string]*sync.Mutex{}}).contentOf
 }
 
-func (f *files) contentOf(call *tools.Call, path string) ([]byte, error) {
+func (f *files) contentOf(call *tools.Call, path string, most int64) ([]byte, error) {
 	p, err := f.open(call, false)
 	if err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func (f *files) contentOf(call *tools.Call, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.close()
-	content, _, err := dir.content(name)
+	content, _, err := dir.contentWithin(name, most)
 	return content, err
 }
 
 // textOf reads a text file.
 func (f *files) textOf(call *tools.Call, path string) (string, error) {
-	text, err := f.contentOf(call, path)
+	text, err := f.contentOf(call, path, maxFile)
 	if err == nil && !isText(text) {
 		err = failure(tool.CodeNotFile, path, "is not a text file", "use a program that reads its format")
 	}

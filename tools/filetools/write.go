@@ -64,7 +64,7 @@ func (f *folder) replace(name string, text []byte) (err error) {
 		return err
 	}
 	if len(text) > maxFile {
-		return tooLarge(path.Join(f.name, name))
+		return tooLarge(path.Join(f.name, name), maxFile)
 	}
 	next := ".openclawd-" + rand.Text() + durable.Unfinished
 	file, err := f.root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

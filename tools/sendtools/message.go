@@ -32,9 +32,9 @@ const Name = "message"
 // Options of Tool. All are required.
 type Options struct {
 	Log eventstore.Decider
-	// Read reads a file of the caller's workspace. Errors are those of the tools for files.
-	Read func(call *tools.Call, path string) ([]byte, error)
-	// Keep stores a content beside the log. The file has no name yet.
+	// Read reads a file of the caller's workspace that has at most so many bytes. Errors are those of the tools for files.
+	Read func(call *tools.Call, path string, most int64) ([]byte, error)
+	// Keep stores a content beside the log. The file has no name yet. A *tool.Error is told to the agent.
 	Keep func(content []byte) (delivery.File, error)
 	// Send schedules a post, once per key. Errors are *delivery.Refusal, or the log's.
 	Send func(ctx context.Context, p delivery.Post) error
@@ -103,26 +103,33 @@ func (o *Options) send(ctx context.Context, call *tools.Call, args *arguments) (
 
 // file reads and stores a file.
 func (o *Options) file(call *tools.Call, path, name string) (f delivery.File, err error) {
-	content, err := o.Read(call, path)
+	most, whose := limit(call)
+	content, err := o.Read(call, path, most)
+	if refused, is := errors.AsType[*tool.Error](err); is && refused.Code == tool.CodeTooLarge {
+		told := *refused
+		told.Hint = "post a smaller file; " + whose
+		return f, &told
+	}
 	if err != nil {
 		return f, err
 	}
-	limit := call.Config.Channel(call.Channel).MediaLimit(call.AccountID)
-	refuse := func(text, hint string) (delivery.File, error) {
-		return f, &tool.Error{Code: tool.CodeTooLarge, Field: "/path", Text: text, Hint: hint}
-	}
-	switch {
-	case len(content) == 0:
-		return refuse("the file is empty", "post a file with content")
-	case int64(len(content)) > limit:
-		return refuse(fmt.Sprintf("the file has %d bytes, and %d may be posted here", len(content), limit),
-			"post a smaller file; the limit is mediaMaxMb of the channel")
+	if len(content) == 0 {
+		return f, &tool.Error{Code: tool.CodeTooLarge, Field: "/path", Text: "the file is empty", Hint: "post a file with content"}
 	}
 	if f, err = o.Keep(content); err != nil {
 		return f, err
 	}
 	f.Name = cmp.Or(nameOf(name), nameOf(filepath.Base(filepath.ToSlash(path))), "file")
 	return f, nil
+}
+
+// limit is how many bytes a file may have where the call is made, and what the limit is.
+func limit(call *tools.Call) (most int64, whose string) {
+	most = call.Config.Channel(call.Channel).MediaLimit(call.AccountID)
+	if service, known := coordination.ChannelNamed(call.Channel); known && int64(service.MaxFile) < most {
+		return int64(service.MaxFile), service.Title + " takes no larger ones from bots"
+	}
+	return most, "the limit is channels." + call.Channel + ".mediaMaxMb"
 }
 
 // maxName limits the name of a file, in bytes; its end, which has the kind, is kept.

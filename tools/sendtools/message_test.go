@@ -154,7 +154,7 @@ func TestWhatCannotBePosted(t *testing.T) {
 	o.put(filepath.Join(o.dir, "large"), strings.Repeat("x", 1<<20+1))
 	o.put(filepath.Join(filepath.Dir(o.dir), "secret"), "s")
 	for args, want := range map[string]string{
-		`{}`: "nothing to post", `{"message": " "}`: "nothing to post", `{"path": "empty"}`: "is empty", `{"path": "large"}`: "1048576 may be posted",
+		`{}`: "nothing to post", `{"message": " "}`: "nothing to post", `{"path": "empty"}`: "is empty", `{"path": "large"}`: "larger than 1 MiB",
 		`{"path": "../secret"}`: "outside of the workspace", `{"path": "gone"}`: "does not exist",
 	} {
 		_, err := o.calls("1", args)
@@ -184,5 +184,26 @@ func TestCallsWithoutAnIDPostEachTime(t *testing.T) {
 	}
 	if all := o.scheduled(); len(all) != 2 {
 		t.Errorf("%d posts are scheduled, want 2", len(all))
+	}
+}
+
+// A file may be as large as the configuration and the channel allow, and the refusal says which of them does not.
+func TestHowLargeAFileMayBe(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.put(filepath.Join(o.dir, "nine"), strings.Repeat("x", 9<<20))
+	for limit, want := range map[int64]string{1: "channels.telegram.mediaMaxMb", 20: "", 100: ""} {
+		o.config.Telegram.MaxMedia = limit << 20
+		_, err := o.calls(fmt.Sprint(limit), `{"path": "nine"}`)
+		refused, is := errors.AsType[*tool.Error](err)
+		if is != (want != "") || is && (refused.Code != tool.CodeTooLarge || !strings.Contains(refused.Hint, want)) || !is && err != nil {
+			t.Errorf("with %d MB: %v, want %q", limit, err, want)
+		}
+	}
+	o.config.Telegram.MaxMedia = 100 << 20
+	o.put(filepath.Join(o.dir, "most"), strings.Repeat("x", 50<<20+1))
+	_, err := o.calls("most", `{"path": "most"}`)
+	if refused, is := errors.AsType[*tool.Error](err); !is || !strings.Contains(refused.Text, "larger than 50 MiB") || !strings.Contains(refused.Hint, "Telegram") {
+		t.Errorf("more than the channel takes: %v", err)
 	}
 }
