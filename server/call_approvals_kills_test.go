@@ -22,7 +22,7 @@ import (
 )
 
 // approvalRounds is how often the server is killed while people decide about calls.
-var approvalRounds = testscale.Of[uint64](5, 50)
+var approvalRounds = testscale.Of[uint64](5, 15*testscale.Times)
 
 const (
 	approvalScript = `{"rules": [

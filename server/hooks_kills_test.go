@@ -20,7 +20,7 @@ import (
 )
 
 // hookRounds is how often the server is killed while it gets requests to hooks.
-var hookRounds = testscale.Of[uint64](5, 50)
+var hookRounds = testscale.Of[uint64](5, 15*testscale.Times)
 
 const (
 	hooksToken  = "token-of-the-hooks-0123456789"

@@ -74,7 +74,7 @@ func (m *team) kept(t *testing.T) (all, different, labels int) {
 // Killed wherever it is, a migration that is repeated is complete, and has nothing twice.
 func TestCrashMigration(t *testing.T) {
 	t.Parallel()
-	lines, seed := testscale.Of(5_000, 1_000_000), rand.Uint64()
+	lines, seed := testscale.Of(5_000, 20_000*testscale.Times), rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	from := t.TempDir()
@@ -85,7 +85,7 @@ func TestCrashMigration(t *testing.T) {
 		t.Fatalf("%+v", said)
 	}
 	longest := time.Since(started)
-	for round := range testscale.Of(3, 50) {
+	for round := range testscale.Of(3, 8*testscale.Times) {
 		m := &team{dir: t.TempDir()}
 		for kills := 1 + round%2; kills > 0; kills-- {
 			cmd, wait := m.command(t, "migrate", "openclaw", "--from", from)
