@@ -176,7 +176,8 @@ packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --excl
 
 # Packages that start goroutines, use channels or locks, or have tests that do. The others compute or read tables in the calling goroutine,
 # at most once for all (sync.OnceValue), and are exercised by the tests of these packages too. The root only has tests that read source files.
-CONCURRENT = $(filter-out .,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|sync[.][^O]|"sync/atomic"'))
+# The commands in cmd/openclawd run whole programs, whose goroutines are those of these packages.
+CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|sync[.][^O]|"sync/atomic"'))
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order
