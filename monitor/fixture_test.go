@@ -36,7 +36,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscale.Checks(25, 0)
+	testscale.Checks(25, 40)
 	goleak.VerifyTestMain(m)
 }
 

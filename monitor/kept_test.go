@@ -162,7 +162,7 @@ func (k *keeping) redact(t testing.TB, r *rapid.T) {
 // Promise: kept
 func TestKeptAnswersAreTheAnswers(t *testing.T) {
 	t.Parallel()
-	steps := testscale.Of(12, 60)
+	steps := testscale.Of(12, 20*testscale.Times)
 	rapid.Check(t, func(r *rapid.T) {
 		k := setupKeeping(t, rapid.Bool().Draw(r, "with bots"))
 		for range steps {

@@ -34,13 +34,13 @@ func TestSnapshotsFromKeptStatesAreThoseOfTheLog(t *testing.T) {
 		var before []string
 		for round := range 2 {
 			k := keep(t, log.DB, func(o *asof.CacheOptions[*asof.State]) { o.Keeping = keeping })
-			k.wantAnywhere(t, random, testscale.Of(3, 50), log.stops)
+			k.wantAnywhere(t, random, testscale.Of(3, 12*testscale.Times), log.stops)
 			upTo := head / keeping.Every * keeping.Every
 			if keeping.MaxBytes() < enough {
 				upTo = 0
 			}
 			k.await(t, upTo)
-			k.wantAnywhere(t, random, testscale.Of(3, 50), log.stops)
+			k.wantAnywhere(t, random, testscale.Of(3, 12*testscale.Times), log.stops)
 			s := k.Status()
 			if keeping.States > 0 && s.States > keeping.States || upTo > 0 && (s.States == 0 || s.Bytes == 0) || upTo == 0 && s.States > 0 {
 				t.Errorf("%s: %+v", name, s)
@@ -154,7 +154,7 @@ func TestKeptStatesUnderAChangingLimitAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
 	log := tell(t)
 	head := int64(len(log.stops) - 1)
-	for seed := range uint64(testscale.Of(1, 40)) {
+	for seed := range uint64(testscale.Of(1, 8*testscale.Times)) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		var mu sync.Mutex
 		limits := rand.New(rand.NewPCG(seed, 4))
