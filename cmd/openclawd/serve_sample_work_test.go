@@ -1,7 +1,3 @@
-//go:build !race
-
-// A program of its own that works for long: the race detector sees the same goroutines in the tests of server, in less time.
-
 package main
 
 import (
