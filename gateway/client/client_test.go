@@ -99,6 +99,9 @@ func (g *gate) untilGone() {
 
 func dial(t *testing.T, url string, opts client.Options) *client.Client {
 	t.Helper()
+	if opts.HandshakeTime == 0 {
+		opts.HandshakeTime = testscale.Patience
+	}
 	c, err := client.Dial(t.Context(), url, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,9 @@ func setup(t testing.TB, limits console.Limits) *testBundle {
 	if err := os.WriteFile(filepath.Join(b.dir, "secret.token"), []byte(secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if limits.Time == 0 {
+		limits.Time = testscale.Patience
+	}
 	var err error
 	if b.console, err = console.Open(context.Background(), b.path, limits); err != nil {
 		t.Fatal(err)
