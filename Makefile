@@ -166,9 +166,15 @@ ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=
 # keep little of what they allocate: with a higher GOGC less of it is searched for what is in use, by the compiler too.
 TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 
+# The packages whose tests take longest, here and with full amounts, in this order. go test begins with the packages that are named first:
+# no core waits at the end for one of these.
+LONGEST := ./server ./cmd/openclawd ./monitor ./eventstore/sqlite ./projections ./services/continuer ./eventstore/sqlite/console \
+	./replay/asof ./agent/runner ./slack ./telegram ./discord ./services/messenger ./services/scheduler
+longest_first = $(foreach p,$(LONGEST),$(filter $(p),$(1))) $(filter-out $(LONGEST),$(1))
+
 .PHONY: test
 test: ## Run the tests of all packages; unchanged packages come from Go's test cache
-	CGO_ENABLED=0 $(TEST) ./...
+	CGO_ENABLED=0 $(TEST) $(LONGEST) ./...
 
 # The directories with tests and a Go file in which an expression matches; TestSelectionsOfTheMakefile compares them with the source.
 packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --exclude-dir=node_modules $(1) . | \
@@ -181,14 +187,14 @@ CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*g
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order
-	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(CONCURRENT)
+	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(call longest_first,$(CONCURRENT))
 
 # Packages whose tests do more with the build tag full. The tests of the others are the same as in `make test`.
 SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
 
 .PHONY: test-full
 test-full: ## Run all tests that have full amounts with them: all scripts, scenarios, kills and long properties
-	CGO_ENABLED=0 $(TEST) -tags full $(SCALED)
+	CGO_ENABLED=0 $(TEST) -tags full $(call longest_first,$(SCALED))
 
 # The root is tested by `make lint`.
 UNSCALED = $(filter-out . $(SCALED),$(call packages_with,'^package '))
