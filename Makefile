@@ -170,7 +170,7 @@ TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 # no core waits at the end for one of these.
 LONGEST := ./server ./cmd/openclawd ./monitor ./eventstore/sqlite ./projections ./services/continuer ./eventstore/sqlite/console \
 	./replay/asof ./agent/runner ./slack ./telegram ./discord ./services/messenger ./services/scheduler
-longest_first = $(foreach p,$(LONGEST),$(filter $(p),$(1))) $(filter-out $(LONGEST),$(1))
+longest_first = $(strip $(foreach p,$(LONGEST),$(filter $(p),$(1))) $(filter-out $(LONGEST),$(1)))
 
 .PHONY: test
 test: ## Run the tests of all packages; unchanged packages come from Go's test cache
@@ -186,8 +186,8 @@ packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --excl
 CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*go [a-z]|[.]Go[^a-zA-Z ]|<-|sync[.][^O]|"sync/atomic"'))
 
 .PHONY: test-race
-test-race: ## Run the tests of concurrent packages with the race detector, in random order
-	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(call longest_first,$(CONCURRENT))
+test-race: ## Run the tests of concurrent packages with the race detector, in random order (CONCURRENT=packages RUN=pattern)
+	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(call longest_first,$(CONCURRENT))
 
 # Packages whose tests do more with the build tag full. The tests of the others are the same as in `make test`.
 SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
@@ -213,7 +213,7 @@ bench: build ## Measure speed and memory, each against its own baseline (ARGS="a
 	set -o pipefail; CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^Benchmark(Discord|Telegram|Slack)' -benchtime 1x -timeout 30m ./server | \
 		$(call requires,^BenchmarkSlack)
 
-# Up to 1b966c4 the benchmarks are a command of openclawd itself.
+# In commits up to 1b966c4 the benchmarks are a command of openclawd itself.
 .PHONY: bench-compare
 bench-compare: build ## Measure another commit and the working tree by turns (REF=commit ARGS="append rest --events 500000" ROUNDS=2)
 	@test -n "$(REF)" || { echo "REF=commit names what to compare with"; exit 2; }

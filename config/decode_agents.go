@@ -21,7 +21,7 @@ const mostPasses = 10_000
 // this many.
 const mostAgents = 1_000
 
-// decodeAgents reads the agents. Since 2026.8.2 the reference system has them in agents.entries, by id; before, in
+// decodeAgents reads the agents. Since 2026.8.2 OpenClaw has them in agents.entries, by id; before, in
 // agents.list.
 func (c *Config) decodeAgents(f *fields) {
 	c.decodeDefaults(f.within("defaults"))

@@ -45,7 +45,7 @@ func (c *Config) decodeChannels(f *fields) {
 	}
 }
 
-// allowBots accepts the reference system's values: a boolean, or "mentions".
+// allowBots accepts OpenClaw's values: a boolean, or "mentions".
 func allowBots(f *fields) string {
 	v := f.get("allowBots")
 	f.schema.member("allowBots").is("boolean", "string").otherwise(false)
@@ -188,7 +188,7 @@ func decodeRetry(f *fields, ids chatIDs) ResponseRetry {
 	return r
 }
 
-// accountKeys are account settings for features of the reference system that openclawd does not have.
+// accountKeys are account settings for features of OpenClaw that openclawd does not have.
 func accountKeys() []string {
 	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "dmHistoryLimit", "dms",
 		"retry", "actions", "activities", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
@@ -196,7 +196,7 @@ func accountKeys() []string {
 		"tokenFile", "botLoopProtection", "mentionAliases", "mentionPatterns"}
 }
 
-// accountLooks are account settings about the appearance and habits of the reference system.
+// accountLooks are account settings about the appearance and habits of OpenClaw.
 func accountLooks() []string {
 	return []string{"markdown", "configWrites", "chunkMode", "blockStreaming", "streaming", "streamMode", "draftChunk", "blockStreamingCoalesce",
 		"maxLinesPerMessage", "replyToMode", "ui", "ackReaction", "ackReactionScope", "activity", "status", "activityType", "activityUrl", "autoPresence",

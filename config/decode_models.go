@@ -134,7 +134,7 @@ func (f *fields) modelChoice(key string) ModelChoice {
 	return choice
 }
 
-// mainKey reads session.mainKey, which the reference system accepts and ignores: an agent's main session key ends in
+// mainKey reads session.mainKey, which OpenClaw accepts and ignores: an agent's main session key ends in
 // main.
 func (f *fields) mainKey() {
 	v := f.get("mainKey")

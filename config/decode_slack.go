@@ -195,7 +195,7 @@ func slackPlaceID(f *fields, key string) string {
 	return place
 }
 
-// slackKeys are settings for features of the reference system that openclawd does not have.
+// slackKeys are settings for features of OpenClaw that openclawd does not have.
 func slackKeys() []string {
 	return []string{"userToken", "userTokenReadOnly", "capabilities", "commands", "slashCommand", "proxy", "textChunkLimit", "dmHistoryLimit",
 		"dms", "retry", "actions", "defaultTo", "heartbeat", "execApprovals", "thread", "threadBindings", "responsePrefix", "contextVisibility",
@@ -203,7 +203,7 @@ func slackKeys() []string {
 		"implicitMentions", "assistant", "enterprise"}
 }
 
-// slackLooks are settings about the appearance and habits of the reference system.
+// slackLooks are settings about the appearance and habits of OpenClaw.
 func slackLooks() []string {
 	return []string{"markdown", "configWrites", "chunkMode", "blockStreaming", "streaming", "streamMode", "nativeStreaming", "blockStreamingCoalesce",
 		"replyToMode", "replyToModeByChatType", "ackReaction", "ackReactionScope", "typingReaction", "unfurlLinks", "unfurlMedia", "healthMonitor",

@@ -192,7 +192,7 @@ func telegramPlaceID(f *fields, key string) string {
 	return place
 }
 
-// telegramKeys are settings for features of the reference system that openclawd does not have.
+// telegramKeys are settings for features of OpenClaw that openclawd does not have.
 func telegramKeys() []string {
 	return []string{"capabilities", "commands", "customCommands", "proxy", "tokenFile", "textChunkLimit", "mediaGroupFlushMs", "dmHistoryLimit",
 		"dms", "direct", "retry", "actions", "defaultTo", "heartbeat", "execApprovals", "threadBindings", "responsePrefix", "contextVisibility",
@@ -200,7 +200,7 @@ func telegramKeys() []string {
 		"dangerouslyAllowPrivateNetwork", "errorPolicy", "errorCooldownMs", "botLoopProtection", "mentionPatterns"}
 }
 
-// telegramLooks are settings about the appearance and habits of the reference system.
+// telegramLooks are settings about the appearance and habits of OpenClaw.
 func telegramLooks() []string {
 	return []string{"markdown", "configWrites", "chunkMode", "blockStreaming", "streaming", "streamMode", "draftChunk", "blockStreamingCoalesce",
 		"replyToMode", "linkPreview", "reactionLevel", "ackReaction", "ackReactionScope", "timeoutSeconds", "pollingStallThresholdMs", "healthMonitor",

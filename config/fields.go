@@ -24,10 +24,10 @@ func (f *fields) get(key string) *value {
 	return f.object.get(key)
 }
 
-// others declares keys for features of the reference system that openclawd does not have; those set are listed.
+// others declares keys for features of OpenClaw that openclawd does not have; those set are listed.
 func (f *fields) others(keys ...string) { f.list(NotBuilt, keys) }
 
-// aside declares keys of the reference system without a meaning here; those set are listed.
+// aside declares keys of OpenClaw without a meaning here; those set are listed.
 func (f *fields) aside(keys ...string) { f.list(NoMatter, keys) }
 
 func (f *fields) list(group Group, keys []string) {

@@ -21,7 +21,7 @@ func help() map[string]string {
 	return texts
 }
 
-// formsHelp describes settings that other versions of the reference system have elsewhere.
+// formsHelp describes settings that other versions of OpenClaw have elsewhere.
 func formsHelp() map[string]string {
 	return map[string]string{
 		"agents.entries":                      "The agents by id, as in OpenClaw since 2026.8.2.",

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Group says why openclawd ignores a setting of the reference system.
+// Group says why openclawd ignores a setting of OpenClaw.
 type Group string
 
 const (

@@ -29,7 +29,7 @@ func Words(r *Record) string {
 	return text
 }
 
-// Said returns Words, unless they are a prompt of openclawd or of the reference system, which keep agents working: these are neither a
+// Said returns Words, unless they are a prompt of openclawd or of OpenClaw, which keep agents working: these are neither a
 // title nor what was last said in a conversation.
 func Said(r *Record) string {
 	for _, family := range [...]string{"continuation.", "unblock.", "resume_reminder.", "backlog.", "zombie."} {

@@ -277,7 +277,7 @@ func reasonAmong(known []reasonWords, lower string, has func(text, words string)
 	return ""
 }
 
-// ownReasons are the readable reasons that openclawd and the reference system write; the first match counts.
+// ownReasons are the readable reasons that openclawd and OpenClaw write; the first match counts.
 var ownReasons = [...]reasonWords{
 	{"동시 처리", ReasonAgentBusy},
 	{"agent busy", ReasonAgentBusy},

@@ -101,7 +101,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	}
 	ofModels := func() *catalogue.Catalogue { return models.of(inForce()) }
 	a.queue = runqueue.New(runqueue.Options{Log: p.log.Decided(), Config: inForce, Models: ofModels, Now: p.opts.Now, NewID: uuid.NewString})
-	if err := p.openBots(ctx, a); err != nil {
+	if err := p.openDiscordBots(ctx, a); err != nil {
 		return err
 	}
 	if err := p.openTelegramBots(ctx, a); err != nil {

@@ -36,8 +36,8 @@ type discordSide struct {
 	transport *http.Transport // of webhooks
 }
 
-// openBots creates the bots, which connect when the program runs, and what posts through them.
-func (p *Program) openBots(ctx context.Context, a *agents) error {
+// openDiscordBots creates the bots, which connect when the program runs, and what posts through them.
+func (p *Program) openDiscordBots(ctx context.Context, a *agents) error {
 	side, o, err := p.newChannelSide(ctx, coordination.Discord)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ var refused = regexp.MustCompile(`\bnot found\b|\binvalid\b|\bdenied\b|\bforbidd
 // maxErrorText bounds the bytes of an error that are read.
 const maxErrorText = 4 << 10
 
-// failureOfText classifies by the error text, for runs without a class: those of the reference system.
+// failureOfText classifies by the error text, for runs without a class: those of OpenClaw.
 func failureOfText(text string) Failure {
 	switch coordination.FailureInText(text) {
 	case coordination.ReasonRateLimited:

@@ -4,7 +4,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 )
 
-// Shown is the JSON form of a plan: that of plan files in the reference system. Times are ISO 8601 in UTC, with milliseconds.
+// Shown is the JSON form of a plan: that of plan files in OpenClaw. Times are ISO 8601 in UTC, with milliseconds.
 type Shown struct {
 	ID             string   `json:"id"`
 	AgentID        string   `json:"agentId"`

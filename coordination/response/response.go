@@ -1,4 +1,4 @@
-// Package response follows requests from one agent to another in a Discord thread: whether one was answered, when the target is
+// Package response follows requests from one agent to another in a thread of a channel: whether one was answered, when the target is
 // reminded, and when a person is notified. It is pure: time and policy are passed in, and State folds the resulting events.
 //
 //	pending    --a later message of the target in the thread-->  responded

@@ -1,4 +1,4 @@
-// Package route decides what a Discord message is to each agent: whether the agent handles it, observes it, or never sees it. It is
+// Package route decides what a message in a channel is to each agent: whether the agent handles it, observes it, or never sees it. It is
 // pure: time and all other inputs are passed in.
 //
 // Every bot in a channel receives every message, so Decide is called once for each message id, for all bots together. Its Decision has,

@@ -60,7 +60,7 @@ func denies(p config.ToolPolicy, s *tool.Spec) string {
 	return keyAllow
 }
 
-// inProfile lists the tools and groups of each profile, as in the reference system; task and plan tools are part of an agent's work, and
+// inProfile lists the tools and groups of each profile, as in OpenClaw; task and plan tools are part of an agent's work, and
 // sessions_broadcast goes with sessions_send.
 func inProfile(profile string) []string {
 	switch profile {
@@ -76,7 +76,7 @@ func inProfile(profile string) []string {
 	}
 }
 
-// Groups with a meaning of their own: all of openclawd's tools, and those of MCP servers as the reference system names them.
+// Groups with a meaning of their own: all of openclawd's tools, and those of MCP servers as OpenClaw names them.
 const (
 	everyGroup   = "openclaw"
 	pluginsGroup = "plugins"

@@ -1,4 +1,4 @@
-// Package exectools lets agents run commands in their workspaces, in a sandbox, with the arguments of the reference system's tools.
+// Package exectools lets agents run commands in their workspaces, in a sandbox, with the arguments of OpenClaw's tools.
 //
 // It promises
 //   - that no command runs before a probe has found that the sandbox holds for the agent's workspace, unless the configuration says off;

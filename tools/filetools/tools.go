@@ -1,4 +1,4 @@
-// Package filetools lets agents read and change the files of their workspaces, with the arguments of the reference system's tools.
+// Package filetools lets agents read and change the files of their workspaces, with the arguments of OpenClaw's tools.
 //
 // It promises
 //   - that no call reaches a file outside of the caller's workspace: every step down the tree is taken in the directory reached before, and a

@@ -26,7 +26,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/once"
 )
 
-// Name is the tool's name, as in the reference system.
+// Name is the tool's name, as in OpenClaw.
 const Name = "message"
 
 // Options of Tool. All are required.

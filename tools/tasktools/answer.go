@@ -72,8 +72,6 @@ func refuse(err error, t *task.Task) (tool.Output, error) {
 	return tools.Refuse(answer)
 }
 
-// iso formats a time in ms since 1970; "" for none.
-
 // historyOf returns the history file, relative to the workspace, of a task that ended at that time.
 func historyOf(endedMs int64) string {
 	return "task-history/" + time.UnixMilli(endedMs).UTC().Format("2006-01") + ".md"

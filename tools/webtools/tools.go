@@ -1,4 +1,4 @@
-// Package webtools lets agents read web pages and search the web, with the arguments of the reference system's tools.
+// Package webtools lets agents read web pages and search the web, with the arguments of OpenClaw's tools.
 //
 // It promises
 //   - that a page is fetched from a public address only, judged by the address that is connected to, at every redirect, unless the
