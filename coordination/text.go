@@ -213,8 +213,8 @@ func Beginning(text string, limit int) string {
 	return Head(text, limit-len(dots)) + dots
 }
 
-// Rejected masks and shortens a rejected value for a refusal.
-func Rejected(value string) string {
+// Quoted masks and shortens a value that a refusal quotes.
+func Quoted(value string) string {
 	const most = 100 // bytes
 	value = strings.ToValidUTF8(Mask(value), "\uFFFD")
 	if len(value) <= most {

@@ -22,9 +22,9 @@ func RunID(messageID, agent string) string {
 	return messageID + ":" + agent
 }
 
-// asks returns the events that queue the handlers' runs. A refused run does not change the decision; the person who
+// queueRuns returns the events that queue the handlers' runs. A refused run does not change the decision; the person who
 // wrote the message is notified.
-func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
+func (h *intake) queueRuns(tx eventstore.Tx, d *route.Decision) (appends []eventstore.StreamAppend, err error) {
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
 		if v.Mode != route.Handler {
@@ -56,7 +56,7 @@ func (h *intake) asks(tx eventstore.Tx, d *route.Decision) (appends []eventstore
 			if queued, err = h.notice(v, why); err != nil {
 				return nil, err
 			}
-			cut, err := h.cut(&ask, v.Agent, why)
+			cut, err := h.refuseLoop(&ask, v.Agent, why)
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +84,7 @@ func (h *intake) isExchange(d *route.Decision, v *route.Verdict) bool {
 func (h *intake) exchange(tx eventstore.Tx, d *route.Decision, v *route.Verdict) ([]eventstore.StreamAppend, error) {
 	from := route.Verdict{Agent: d.Author}
 	hop := h.link.Hop
-	e := Exchange{Context: coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, RootRunID: h.link.Root, Hop: &hop}, MessageID: h.message.ID,
+	e := Exchange{Context: coordination.Context{WorkSessionID: h.request.WorkSessionID, TaskID: h.request.TaskID, RootRunID: h.link.Root, Hop: &hop}, MessageID: h.message.ID,
 		ChannelID: h.message.ChannelID, From: d.Author, To: v.Agent, Session: h.session(&from), Target: h.session(v), AccountID: h.in.Message.Author.Account,
 		RunID: h.saidIn, Text: h.o.Bots.Resolve(withoutMentions(h.words(), v.BotUserID))}
 	runID, why, appends, err := h.o.Exchanges(tx, &e, h.now)
@@ -135,14 +135,14 @@ func (h *intake) ask(v *route.Verdict, author string) run.Ask {
 	if author != "" {
 		hop := h.link.Hop
 		ask.Provenance = "inter_session"
-		ask.Context = coordination.Context{WorkSessionID: h.asked.WorkSessionID, TaskID: h.asked.TaskID, RootRunID: h.link.Root, Hop: &hop}
+		ask.Context = coordination.Context{WorkSessionID: h.request.WorkSessionID, TaskID: h.request.TaskID, RootRunID: h.link.Root, Hop: &hop}
 		ask.Pass, ask.PassedBy = true, author
 	}
 	return ask
 }
 
-// cut records that agents have triggered each other in a loop and are suspended.
-func (h *intake) cut(ask *run.Ask, to string, why error) ([]eventstore.StreamAppend, error) {
+// refuseLoop records that agents have triggered each other in a loop and are suspended.
+func (h *intake) refuseLoop(ask *run.Ask, to string, why error) ([]eventstore.StreamAppend, error) {
 	refusal := (*run.Refusal)(nil)
 	if !errors.As(why, &refusal) || !chain.IsCode(refusal.Reason) {
 		return nil, nil

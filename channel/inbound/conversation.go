@@ -40,7 +40,7 @@ const maxSaid = 4_000
 // conversation. Notices of openclawd are not part of it.
 func (h *intake) decisionEvents(d *route.Decision, m *route.Message) []route.Event {
 	events := d.Events()
-	t := &h.talk
+	t := &h.conversation
 	i := slices.IndexFunc(events, func(e route.Event) bool {
 		return e.Type == coordination.TypeDiscordInboundHandled || e.Type == coordination.TypeDiscordInboundObserved
 	})

@@ -42,12 +42,12 @@ func (m *Service) Handle(ctx context.Context, in channel.Inbound) {
 	var conflict *eventstore.ConflictError
 	switch {
 	case err == nil:
-		m.took(id)
+		m.markDecided(id)
 		m.notify(h)
-		m.reportStats(h.decision, h.took, began)
+		m.reportStats(h.decision, h.duration, began)
 		m.stop(ctx, h)
 	case errors.As(err, &conflict) && conflict.Stream == coordination.MessageStream(id):
-		m.took(id) // decided concurrently
+		m.markDecided(id) // decided concurrently
 	case ctx.Err() != nil || errors.Is(err, eventstore.ErrClosed):
 		m.o.Logger.Warn("message not processed before shutdown; it is read again at the next start", "message", id, "err", err)
 	default:
@@ -71,7 +71,7 @@ func (m *Service) isDecided(id string) bool {
 	return m.decided.has(id)
 }
 
-func (m *Service) took(id string) {
+func (m *Service) markDecided(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.decided.add(id)
@@ -103,7 +103,7 @@ func (m *Service) try(ctx context.Context, in *channel.Inbound) (h *intake, err 
 	before := m.o.Now().Sub(began)
 	_, err = m.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
 		began := m.o.Now()
-		defer func() { h.took = before + m.o.Now().Sub(began) }()
+		defer func() { h.duration = before + m.o.Now().Sub(began) }()
 		return h.decide(tx)
 	})
 	return h, err
@@ -149,7 +149,7 @@ func (m *Service) giveUp(ctx context.Context, in *channel.Inbound, why error) {
 		m.o.Logger.Error("cannot record a dropped "+m.title+" message", "message", in.Message.ID, "err", err)
 		return
 	}
-	m.took(in.Message.ID)
+	m.markDecided(in.Message.ID)
 	m.reportStats(&route.Decision{Verdicts: []route.Verdict{{Mode: route.Dropped, Reason: route.InternalError}}}, 0, began)
 }
 
@@ -171,19 +171,19 @@ type intake struct {
 	stops   bool // a stop word of a person
 
 	// Of the last transaction:
-	decision  *route.Decision      // nil: decided before
-	took      time.Duration        // duration of the decision, including reads
-	asked     coordination.Context // the newest request in the thread, for an agent's message
-	talk      threadConversation   // conversation the message belongs to, in a thread where agents ask each other
-	link      chain.Link           // likewise: position in the causal chain
-	saidIn    string               // run that wrote the message; "" if none or unknown
-	collabID  string               // request that the message is, or is a reminder of; "" if none
-	said      []string             // likewise: all messages of its post, including itself; none if unknown
-	suspended *route.Suspension
-	warnings  []route.Warning
-	refused   []refused
-	stopped   []string              // keys of the sessions in which runs are stopped
-	paired    *coordination.Pairing // the author's request to write to agents; nil: none is made
+	decision     *route.Decision      // nil: decided before
+	duration     time.Duration        // duration of the decision, including reads
+	request      coordination.Context // the newest request in the thread, for an agent's message
+	conversation threadConversation   // conversation the message belongs to, in a thread where agents ask each other
+	link         chain.Link           // likewise: position in the causal chain
+	saidIn       string               // run that wrote the message; "" if none or unknown
+	collabID     string               // request that the message is, or is a reminder of; "" if none
+	said         []string             // likewise: all messages of its post, including itself; none if unknown
+	suspended    *route.Suspension
+	warnings     []route.Warning
+	refused      []refused
+	stopped      []string              // keys of the sessions in which runs are stopped
+	paired       *coordination.Pairing // the author's request to write to agents; nil: none is made
 }
 
 func (m *Service) newIntake(in *channel.Inbound) *intake {
@@ -207,7 +207,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 			appends, err = nil, &panicked{why, debug.Stack()}
 		}
 	}()
-	h.decision, h.asked, h.talk, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
+	h.decision, h.request, h.conversation, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
 	h.said, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil
 	if h.in.Kind != channel.Created {
 		return h.changed(tx)
@@ -220,7 +220,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		return nil, err
 	}
 	d := route.Decide(&s)
-	asked, err := h.asks(tx, &d)
+	asked, err := h.queueRuns(tx, &d)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	if err = h.about(tx, &post); err != nil {
 		return s, err
 	}
-	h.asked = h.talk.context
+	h.request = h.conversation.context
 	said, err := runOf(tx, post.runID)
 	if err != nil {
 		return s, err
@@ -88,7 +88,7 @@ func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 func (h *intake) about(tx eventstore.Tx, p *post) error {
 	if p.collabID != "" {
 		if r, found, err := responses.Load(tx, p.collabID); found || err != nil {
-			h.talk = threadConversationOf(&r)
+			h.conversation = threadConversationOf(&r)
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (h *intake) about(tx eventstore.Tx, p *post) error {
 	}
 	r, found, err := responses.LastIn(tx, h.message.ThreadID)
 	if found {
-		h.talk = threadConversationOf(&r)
+		h.conversation = threadConversationOf(&r)
 	}
 	return err
 }
@@ -293,7 +293,7 @@ func (h *intake) chain(tx eventstore.Tx, p *post, said *authorRun) (chain.Link, 
 	if p.hop != nil {
 		return chain.At(p.root, p.hop).Next(), nil
 	}
-	return atLeastOne(h.asked.RootRunID, h.asked.Hop), nil
+	return atLeastOne(h.request.RootRunID, h.request.Hop), nil
 }
 
 func atLeastOne(root string, hop *int) chain.Link {

@@ -70,7 +70,7 @@ const (
 )
 
 func refuse(code, field, value, text, hint string) *Refusal {
-	return &Refusal{Reason: code, Field: field, Value: coordination.Rejected(value), Text: text, HintText: hint}
+	return &Refusal{Reason: code, Field: field, Value: coordination.Quoted(value), Text: text, HintText: hint}
 }
 
 // MaxIdempotencyKey is the largest size of such a key, in bytes.

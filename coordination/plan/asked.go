@@ -27,10 +27,10 @@ func (a DecideAsk) mayDecide(p *Plan, verb string) error {
 	case a.Human:
 		return nil
 	case strings.EqualFold(a.By, p.Agent):
-		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Rejected(a.By) + " submitted plan " + p.ID + ", so another must decide it",
+		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Quoted(a.By) + " submitted plan " + p.ID + ", so another must decide it",
 			HintText: "ask a lead or a person to decide it"}
 	case !a.Lead:
-		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Rejected(a.By) + " is no lead, so plan " + p.ID + " cannot be " + verb + " by it",
+		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Quoted(a.By) + " is no lead, so plan " + p.ID + " cannot be " + verb + " by it",
 			HintText: "ask a lead or a person to decide it"}
 	}
 	return nil
@@ -46,7 +46,7 @@ func (p *Plan) decided(typ string, a DecideAsk, reason string) Event {
 
 // Unknown refuses a plan that does not exist, or not for the requester.
 func Unknown(planID string) *Refusal {
-	return &Refusal{Reason: CodeUnknown, Field: "plan_id", Text: "plan " + coordination.Rejected(planID) + " is unknown", HintText: "list plans with plan_status"}
+	return &Refusal{Reason: CodeUnknown, Field: "plan_id", Text: "plan " + coordination.Quoted(planID) + " is unknown", HintText: "list plans with plan_status"}
 }
 
 // pending refuses a plan that is already decided.

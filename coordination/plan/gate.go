@@ -56,7 +56,7 @@ func (g Gate) Open() []string {
 
 // Check refuses a tool that is not open.
 func (g Gate) Check(tool string) error {
-	closed := &Refusal{Reason: CodeClosed, Text: "tool " + coordination.Rejected(tool) + " needs an approved plan"}
+	closed := &Refusal{Reason: CodeClosed, Text: "tool " + coordination.Quoted(tool) + " needs an approved plan"}
 	switch p := g.plans[strings.ToLower(tool)]; {
 	case p == nil:
 		closed.HintText = "submit a plan with plan_submit that has it in tools_requested"

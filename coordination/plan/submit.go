@@ -58,13 +58,13 @@ func (a SubmitAsk) may() error {
 		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "the plan has no task",
 			HintText: "start one with task_start, or name one of yours; list them with task_list"}
 	case a.Task.Agent != a.By:
-		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "task " + coordination.Rejected(a.Task.ID) + " is unknown",
+		return &Refusal{Reason: CodeUnknownTask, Field: "task_id", Text: "task " + coordination.Quoted(a.Task.ID) + " is unknown",
 			HintText: "list your tasks with task_list"}
 	case a.Task.Over:
-		return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + coordination.Rejected(a.Task.ID) + " is over and takes no more plans",
+		return &Refusal{Reason: CodeState, Field: "task_id", Text: "task " + coordination.Quoted(a.Task.ID) + " is over and takes no more plans",
 			HintText: "start another task with task_start"}
 	case a.Pending >= MaxPending:
-		return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d pending plans and can have no more", coordination.Rejected(a.By), a.Pending),
+		return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d pending plans and can have no more", coordination.Quoted(a.By), a.Pending),
 			HintText: "ask a lead or a person to decide some of them"}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (a SubmitAsk) tools() (list []string, err error) {
 			return nil, err
 		}
 		if !slices.Contains(a.Known, tool) {
-			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "plans cannot request a tool " + coordination.Rejected(tool),
+			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "plans cannot request a tool " + coordination.Quoted(tool),
 				HintText: a.knownTools()}
 		}
 		if !slices.Contains(list, tool) {

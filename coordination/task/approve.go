@@ -40,10 +40,10 @@ func (a ApproveAsk) mayDecide(t *Task, verb string) error {
 		_, err := named("by", a.By, "name the person who decides")
 		return err
 	case a.By == t.Agent || a.By == t.CreatedBy:
-		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Rejected(a.By) + " asked for task " + t.ID + " and cannot " + verb + " it",
+		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Quoted(a.By) + " asked for task " + t.ID + " and cannot " + verb + " it",
 			HintText: "ask a lead or a person to " + verb + " it"}
 	case a.Leads && !a.Lead:
-		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Rejected(a.By) + " is no lead and cannot " + verb + " task " + t.ID,
+		return &Refusal{Reason: CodeNotAllowed, Text: coordination.Quoted(a.By) + " is no lead and cannot " + verb + " task " + t.ID,
 			HintText: "ask a lead or a person to " + verb + " it"}
 	}
 	return nil

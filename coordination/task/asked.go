@@ -23,7 +23,7 @@ type Asked struct {
 // owner refuses agents other than the task's owner, and an unexpected version. People may do what the owner may.
 func (a Asked) owner(t *Task) error {
 	if a.By != t.Agent && !a.Human {
-		return unknown(t.ID)
+		return UnknownTask(t.ID)
 	}
 	return a.Expects(t)
 }
@@ -43,11 +43,6 @@ func (a Asked) decider(t *Task) string {
 		return ""
 	}
 	return coordination.Mask(a.By)
-}
-
-func unknown(taskID string) *Refusal {
-	return &Refusal{Reason: CodeUnknown, Field: "task_id", Text: "task " + coordination.Rejected(taskID) + " is unknown",
-		HintText: "list your tasks with task_list"}
 }
 
 // wrongState refuses a request that the task's state does not allow.

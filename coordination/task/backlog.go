@@ -88,7 +88,7 @@ func (a BacklogAsk) schedule(data *coordination.TaskBacklogAdded) (err error) {
 	case "", "small", "medium", "large":
 		data.EstimatedEffort = effort
 	default:
-		return invalid("estimated_effort", "estimated_effort is "+coordination.Rejected(effort), "use small, medium or large")
+		return invalid("estimated_effort", "estimated_effort is "+coordination.Quoted(effort), "use small, medium or large")
 	}
 	if data.StartDate, err = date("start_date", a.StartDate); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a BacklogAsk) schedule(data *coordination.TaskBacklogAdded) (err error) {
 		return invalid("depends_on", "a task cannot depend on itself", "name other tasks")
 	}
 	if len(a.Unknown) > 0 {
-		return &Refusal{Reason: CodeUnknown, Field: "depends_on", Text: "it depends on unknown tasks: " + coordination.Rejected(strings.Join(a.Unknown, ", ")),
+		return &Refusal{Reason: CodeUnknown, Field: "depends_on", Text: "it depends on unknown tasks: " + coordination.Quoted(strings.Join(a.Unknown, ", ")),
 			HintText: "name existing tasks; list them with task_list, scope all"}
 	}
 	return nil

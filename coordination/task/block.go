@@ -51,6 +51,6 @@ func Block(t *Task, a BlockAsk) ([]Event, error) {
 }
 
 func unknownAgent(field, agent string) *Refusal {
-	return &Refusal{Reason: CodeUnknownAgent, Field: field, Text: "no agent " + coordination.Rejected(agent) + " is configured",
+	return &Refusal{Reason: CodeUnknownAgent, Field: field, Text: "no agent " + coordination.Quoted(agent) + " is configured",
 		HintText: "list the agents with agents_list"}
 }

@@ -59,7 +59,7 @@ func Prioritise(t *Task, a Asked, priority string) ([]Event, error) {
 		return nil, err
 	}
 	if priority = coordination.TrimJS(priority); !slices.Contains(Priorities(), priority) {
-		return nil, invalid("priority", "priority is "+coordination.Rejected(priority), "use "+strings.Join(Priorities(), ", "))
+		return nil, invalid("priority", "priority is "+coordination.Quoted(priority), "use "+strings.Join(Priorities(), ", "))
 	}
 	if !t.open() {
 		return nil, wrongState(t, "given another priority", over)
@@ -102,7 +102,7 @@ func Reassign(t *Task, a ReassignAsk) (ended, created []Event, err error) {
 		return nil, nil, wrongState(t, "reassigned", "approve or reject it first")
 	case len(a.Waiting) > 0:
 		return nil, nil, &Refusal{Reason: CodeDependency, Field: "task_id", HintText: "end or change those first",
-			Text: "other tasks wait for task " + t.ID + ": " + coordination.Rejected(strings.Join(a.Waiting, ", "))}
+			Text: "other tasks wait for task " + t.ID + ": " + coordination.Quoted(strings.Join(a.Waiting, ", "))}
 	}
 	created, err = AddBacklog(BacklogAsk{
 		Asked: Asked{By: a.By, Human: a.Human, SessionKey: a.SessionKey, Now: a.Now}, TaskID: a.NewID,

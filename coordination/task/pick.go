@@ -24,7 +24,7 @@ func Pick(t *Task, a PickAsk) ([]Event, error) {
 		return nil, wrongState(t, "picked", orOver(t, "only a task in the backlog can be picked"))
 	}
 	if a.Active != "" {
-		return nil, &Refusal{Reason: CodeBusy, Text: coordination.Rejected(t.Agent) + " is working on task " + coordination.Rejected(a.Active),
+		return nil, &Refusal{Reason: CodeBusy, Text: coordination.Quoted(t.Agent) + " is working on task " + coordination.Quoted(a.Active),
 			HintText: "complete, block or cancel that one first"}
 	}
 	if r := obstacle(t, a.States, a.Now); r != nil {
@@ -47,13 +47,13 @@ func Pickable(t *Task, states map[string]string, now int64) string {
 // cannot be read, which files may have, is ignored.
 func obstacle(t *Task, states map[string]string, now int64) *Refusal {
 	if ms, ok := coordination.ParseTime(t.Backlog.StartDate); ok && ms > float64(now) {
-		return &Refusal{Reason: CodeNotYet, Field: "start_date", Text: "task " + t.ID + " starts on " + coordination.Rejected(t.Backlog.StartDate),
+		return &Refusal{Reason: CodeNotYet, Field: "start_date", Text: "task " + t.ID + " starts on " + coordination.Quoted(t.Backlog.StartDate),
 			HintText: "pick another task, or wait for that day"}
 	}
 	var unmet []string
 	for _, id := range t.Backlog.DependsOn {
 		if state := states[id]; state != coordination.StateCompleted {
-			unmet = append(unmet, coordination.Rejected(id)+" is "+cmp.Or(state, "unknown"))
+			unmet = append(unmet, coordination.Quoted(id)+" is "+cmp.Or(state, "unknown"))
 		}
 	}
 	if len(unmet) == 0 {

@@ -10,7 +10,7 @@ import (
 // in ApproveAsk.
 func Resume(t *Task, a Asked, renewed string) ([]Event, error) {
 	if a.By != t.Agent && !a.Human && !(t.Status == coordination.StateBlocked && slices.Contains(t.Blocked.By, a.By)) {
-		return nil, unknown(t.ID)
+		return nil, UnknownTask(t.ID)
 	}
 	if err := a.Expects(t); err != nil {
 		return nil, err

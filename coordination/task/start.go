@@ -59,6 +59,6 @@ func Start(a StartAsk) ([]Event, error) {
 const sayWork = "say in description what is to be done, in a sentence or more"
 
 func full(agent string) *Refusal {
-	return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d tasks that are not over and can have no more", coordination.Rejected(agent), MaxOpen),
+	return &Refusal{Reason: CodeFull, Text: fmt.Sprintf("%s has %d tasks that are not over and can have no more", coordination.Quoted(agent), MaxOpen),
 		HintText: "complete or cancel tasks first"}
 }

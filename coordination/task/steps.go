@@ -46,7 +46,7 @@ func newSteps(old plan, wanted []NewStep) (plan, error) {
 				status = stepPending
 			}
 		default:
-			return nil, invalid("steps.status", "no step can be "+coordination.Rejected(status), "use pending, in_progress, done or skipped")
+			return nil, invalid("steps.status", "no step can be "+coordination.Quoted(status), "use pending, in_progress, done or skipped")
 		}
 		steps = append(steps, coordination.TaskStep{ID: stepID(n + i + 1), Content: content, Status: status, Order: i + 1})
 	}

@@ -87,7 +87,7 @@ func date(field, value string) (string, error) {
 			return value, nil
 		}
 	}
-	return "", invalid(field, field+" is not a date: "+coordination.Rejected(value), "write 2026-02-28 or 2026-02-28T09:00:00Z")
+	return "", invalid(field, field+" is not a date: "+coordination.Quoted(value), "write 2026-02-28 or 2026-02-28T09:00:00Z")
 }
 
 // checkDates refuses a start date after the due date. If either is a day, days are compared.

@@ -92,7 +92,7 @@ func (a UpdateAsk) change(old plan) (c change, err error) {
 	case reorderSteps:
 		err = a.reorder(&c)
 	default:
-		err = invalid("action", "unknown action "+coordination.Rejected(a.Action),
+		err = invalid("action", "unknown action "+coordination.Quoted(a.Action),
 			"use one of "+strings.Join([]string{setSteps, addStep, completeStep, startStep, skipStep, reorderSteps}, ", "))
 	}
 	return c, err
@@ -124,7 +124,7 @@ func (a UpdateAsk) turn(c *change) error {
 	case a.StepID == "":
 		return invalid("step_id", "step_id is missing", "name a step, such as s1")
 	case i < 0:
-		return &Refusal{Reason: CodeUnknownStep, Field: "step_id", Text: "unknown step " + coordination.Rejected(a.StepID), HintText: c.steps.hint()}
+		return &Refusal{Reason: CodeUnknownStep, Field: "step_id", Text: "unknown step " + coordination.Quoted(a.StepID), HintText: c.steps.hint()}
 	}
 	var verb string
 	switch a.Action {

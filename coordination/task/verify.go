@@ -17,7 +17,7 @@ func Verify(t *Task, d *Delegation, a VerifyAsk) ([]Event, error) {
 		return nil, err
 	}
 	if d.TaskID != t.ID {
-		return nil, &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "task " + t.ID + " has no delegation " + coordination.Rejected(d.ID),
+		return nil, &Refusal{Reason: CodeDelegation, Field: "delegationId", Text: "task " + t.ID + " has no delegation " + coordination.Quoted(d.ID),
 			HintText: "list the delegations of a task with task_status"}
 	}
 	if t.Terminal() {
@@ -36,7 +36,7 @@ func Verify(t *Task, d *Delegation, a VerifyAsk) ([]Event, error) {
 	case "abandon":
 		to, verb, hint = abandoned, "abandoned", "only a rejected or failed delegation can be abandoned; stop a running one with subagents action=kill"
 	default:
-		return nil, invalid("action", "unknown action "+coordination.Rejected(a.Action), "use accept, reject, retry or abandon")
+		return nil, invalid("action", "unknown action "+coordination.Quoted(a.Action), "use accept, reject, retry or abandon")
 	}
 	if !moves(d.Status, to) || d.Status == spawned {
 		return nil, d.refuse(verb, hint)

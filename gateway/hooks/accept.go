@@ -69,7 +69,7 @@ func read(w http.ResponseWriter, r *http.Request, most int) (hook.Payload, *fail
 		err = errors.New("one JSON object was expected")
 	}
 	if err != nil {
-		return nil, &failure{status: http.StatusBadRequest, Code: "invalid_json", Message: "the body is not a JSON object: " + coordination.Rejected(err.Error()), Field: "body",
+		return nil, &failure{status: http.StatusBadRequest, Code: "invalid_json", Message: "the body is not a JSON object: " + coordination.Quoted(err.Error()), Field: "body",
 			Hint: "send one JSON object"}
 	}
 	return payload, nil
@@ -89,7 +89,7 @@ func (s *Server) asked(r *http.Request, conf *config.Config, path string, payloa
 		asked, found, refusal = hook.Mapped(conf.Hooks.Mappings, &hook.Input{Path: path, Payload: payload, Header: r.Header.Get, Query: query.Get,
 			Now: s.o.Now().UTC().Format(time.RFC3339)})
 		if !found || path == "" {
-			return nil, &failure{status: http.StatusNotFound, Code: "unknown_hook", Message: "there is no such hook", Field: "path", Value: coordination.Rejected(path),
+			return nil, &failure{status: http.StatusNotFound, Code: "unknown_hook", Message: "there is no such hook", Field: "path", Value: coordination.Quoted(path),
 				Hint: "use wake, agent, or a path of hooks.mappings"}
 		}
 	}
@@ -104,7 +104,7 @@ func idempotencyKey(r *http.Request, asked *hook.Asked) (string, *failure) {
 	key := cmp.Or(coordination.TrimJS(r.Header.Get("Idempotency-Key")), coordination.TrimJS(r.Header.Get("X-Openclaw-Idempotency-Key")), asked.IdempotencyKey)
 	if len(key) > hook.MaxIdempotencyKey {
 		return "", &failure{status: http.StatusBadRequest, Code: "invalid_idempotency_key", Message: "the idempotency key is too long", Field: "idempotencyKey",
-			Value: coordination.Rejected(key), Hint: "use at most " + strconv.Itoa(hook.MaxIdempotencyKey) + " bytes"}
+			Value: coordination.Quoted(key), Hint: "use at most " + strconv.Itoa(hook.MaxIdempotencyKey) + " bytes"}
 	}
 	return key, nil
 }
@@ -169,7 +169,7 @@ func agentOf(conf *config.Config, id string) (string, *failure) {
 	agent := strings.ToLower(cmp.Or(id, conf.DefaultAgentID()))
 	known := len(conf.Agents) == 0 && agent == conf.DefaultAgentID() || conf.AgentNamed(agent) != nil
 	if !known || coordination.NormalizeAgentID(agent) != agent {
-		return "", &failure{status: http.StatusBadRequest, Code: "unknown_agent", Message: "there is no such agent", Field: "agentId", Value: coordination.Rejected(id),
+		return "", &failure{status: http.StatusBadRequest, Code: "unknown_agent", Message: "there is no such agent", Field: "agentId", Value: coordination.Quoted(id),
 			Hint: "name an agent of the configuration, or none for the default agent"}
 	}
 	return agent, nil

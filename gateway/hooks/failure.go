@@ -53,7 +53,7 @@ func (s *Server) broken(err error) *failure {
 
 // refuse answers a request that was not accepted. Of the request, only the path and the address are logged.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, path string, why *failure) {
-	s.o.Logger.Info("request to a hook refused", "code", why.Code, "client", r.RemoteAddr, "path", coordination.Rejected(path))
+	s.o.Logger.Info("request to a hook refused", "code", why.Code, "client", r.RemoteAddr, "path", coordination.Quoted(path))
 	header := w.Header()
 	if why.again > 0 {
 		header.Set("Retry-After", strconv.Itoa(int(why.again/time.Second)))
