@@ -45,9 +45,22 @@ release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, S
 			$(GO) build -trimpath -buildvcs=true -ldflags='-s -w' -o $(DIST)/bin/openclawd-$$os-$$arch$$suffix ./cmd/openclawd; \
 	done
 	@cp packaging/install.sh $(DIST)/
-	@CGO_ENABLED=0 $(GO) run ./packaging -dist $(DIST) $(if $(VERSION),-version $(VERSION)) -time "$$(git log -1 --format=%ct)" \
+	@CGO_ENABLED=0 $(GO) run ./packaging -dist $(DIST) -platforms '$(PLATFORMS)' $(if $(VERSION),-version $(VERSION)) -time "$$(git log -1 --format=%ct)" \
 		-nfpm '$(NFPM)' -cyclonedx '$(CYCLONEDX)' -minisign '$(MINISIGN)' $(if $(MINISIGN_KEY),-key '$(MINISIGN_KEY)')
 	@cat $(DIST)/SHA256SUMS
+
+# The packages of an earlier commit are those that it makes itself, with the lowest version.
+RELEASE_HERE = $(MAKE) --no-print-directory release PLATFORMS=linux/amd64
+
+.PHONY: try-packages
+try-packages: ## Install packages where nothing else is, time the first answer, upgrade from OLD=commit (needs root, debootstrap, Node; ROOT=fresh Debian 12)
+	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+		$(RELEASE_HERE) DIST="$$dir/new"; \
+		if [ -n "$(OLD)" ]; then \
+			git clone --quiet --shared --no-checkout . "$$dir/source"; git -C "$$dir/source" checkout --quiet --detach "$$(git rev-parse '$(OLD)^{commit}')"; \
+			$(RELEASE_HERE) -C "$$dir/source" DIST="$$dir/old" VERSION=0.0.0-0; \
+		fi; \
+		packaging/try.sh "$$dir/new" $(if $(OLD),"$$dir/old")
 
 # The documentation as pages that can be searched; VitePress is pinned by the lock file, and no other target needs it.
 SITE_MODULES := docs/site/node_modules/.package-lock.json

@@ -41,7 +41,7 @@ func (r *release) documents() (entries []entry) {
 
 // archives makes the archive of each platform.
 func (r *release) archives() error {
-	for _, p := range platforms {
+	for _, p := range r.platforms {
 		entries := append([]entry{{name: "openclawd" + p.suffix(), from: r.program(p), mode: program}}, r.documents()...)
 		write := r.tarball
 		if p.os == "windows" {

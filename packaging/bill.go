@@ -12,7 +12,7 @@ func (p platform) billFile() string { return p.base() + ".cdx.json" }
 
 // billsOfMaterials lists the modules in each program, from what the Go toolchain stamped into it.
 func (r *release) billsOfMaterials() error {
-	for _, p := range platforms {
+	for _, p := range r.platforms {
 		path := filepath.Join(r.dist, p.billFile())
 		if err := r.command(r.bills, "bin", "-json", "-std", "-noserial", "-notimestamp", "-version", r.version, "-output", path, r.program(p)); err != nil {
 			return err

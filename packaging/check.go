@@ -20,7 +20,7 @@ type packed struct {
 // check reads every package back: each has the files that it should have and no others, and the program that was built.
 func (r *release) check() error {
 	var errs []error
-	for _, p := range platforms {
+	for _, p := range r.platforms {
 		built, err := os.ReadFile(r.program(p))
 		if err != nil {
 			return err

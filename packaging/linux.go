@@ -47,7 +47,7 @@ func (r *release) linuxPackages() error {
 	if err := r.stageLinux(dir); err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range r.platforms {
 		if p.os != "linux" {
 			continue
 		}

@@ -22,6 +22,7 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("packaging", flag.ContinueOnError)
 	r := release{source: ".", say: func(text string) { fmt.Println(text) }}
 	flags.StringVar(&r.dist, "dist", "dist", "`DIR` with the programs in bin, where packages are written")
+	names := flags.String("platforms", "", "`OS/ARCH` of the programs, separated by spaces (default: all)")
 	flags.StringVar(&r.version, "version", "", "version of the packages (default: the one in the program for linux/amd64)")
 	seconds := flags.Int64("time", 0, "time of all files, in `SECONDS` of Unix time")
 	nfpm := flags.String("nfpm", "nfpm", "`COMMAND` that makes .deb and .rpm")
@@ -29,6 +30,10 @@ func run(args []string) error {
 	minisign := flags.String("minisign", "minisign", "`COMMAND` that signs")
 	flags.StringVar(&r.key, "key", "", "minisign's secret key `FILE`, outside the repository; without one nothing is signed")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var err error
+	if r.platforms, err = choosePlatforms(*names); err != nil {
 		return err
 	}
 	r.time = time.Unix(*seconds, 0).UTC()

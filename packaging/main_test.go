@@ -13,7 +13,7 @@ import (
 // someRelease is a release of small programs. What other projects' commands make, which come from the network, is left out.
 func someRelease(t *testing.T) *release {
 	t.Helper()
-	r := &release{source: "..", dist: t.TempDir(), version: "1.2.3", time: time.Unix(1_700_000_000, 0).UTC(), say: func(text string) { t.Log(text) }}
+	r := &release{source: "..", dist: t.TempDir(), platforms: platforms, version: "1.2.3", time: time.Unix(1_700_000_000, 0).UTC(), say: func(text string) { t.Log(text) }}
 	if err := os.Mkdir(filepath.Join(r.dist, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +96,16 @@ func TestVersions(t *testing.T) {
 		r := release{version: given}
 		if err := r.chooseVersion(); (err == nil) != (want != "") || err == nil && r.version != want {
 			t.Errorf("%q gives %q, %v, want %q", given, r.version, err, want)
+		}
+	}
+}
+
+func TestPlatformsAreChosen(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]int{"": len(platforms), "linux/amd64": 1, "linux/arm64 windows/amd64": 2, "linux": -1, "linux/amd64 plan9/386": -1} {
+		got, err := choosePlatforms(names)
+		if (err == nil) != (want >= 0) || err == nil && len(got) != want {
+			t.Errorf("%q gives %v, %v, want %d", names, got, err, want)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (r *release) npmPackages() error {
 	whole.Engines = map[string]string{"node": ">=18"}
 	whole.Files = []string{"openclawd.js"}
 	whole.Optional = map[string]string{}
-	for _, p := range platforms {
+	for _, p := range r.platforms {
 		name := "openclawd" + p.suffix()
 		m := r.manifest(p.npmName(), "The program of openclawd for "+p.os+"/"+p.arch)
 		m.OS, m.CPU, m.Files, m.Unplugged = []string{p.npmOS()}, []string{p.npmCPU()}, []string{name}, true

@@ -14,6 +14,7 @@ import (
 // release is where and from what packages are made.
 type release struct {
 	source, dist string
+	platforms    []platform
 	version      string // semantic, without a leading v
 	time         time.Time
 	key          string // "" signs nothing
@@ -45,7 +46,7 @@ var semantic = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 // left out.
 func (r *release) chooseVersion() error {
 	if r.version == "" {
-		info, err := buildinfo.ReadFile(r.program(platforms[0]))
+		info, err := buildinfo.ReadFile(r.program(r.platforms[0]))
 		if err != nil {
 			return fmt.Errorf("read the version of the program: %w", err)
 		}

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Installs packages as a person would and times the first answer of an agent: .deb in a fresh Debian (needs root, debootstrap and its
-# mirror), and the packages for npm without a network (needs Node). With a second argument, a directory with an older .deb, that one
-# is installed first and given data, and the upgrade must keep it.
+# Installs the packages for linux/amd64 as a person would, each where there is nothing but Debian 12 and an empty home, and times the first
+# answer of `openclawd agent hello`: archive, .deb and .rpm in roots of their own (needs root, debootstrap and its mirror), install.sh
+# (needs curl) and the packages for npm (needs Node) in a home of their own, without a network. What cannot be tried is said.
+#
+# With a second argument, a directory with older packages, archive, .deb and .rpm are installed from there first and given data, which
+# the upgrade must keep. ROOT=DIR is a fresh Debian 12 to copy instead of asking the mirror for each run.
 #
 #   packaging/try.sh dist [OLDER]
 set -euo pipefail
@@ -9,11 +12,12 @@ dist="$(realpath "${1:?usage: packaging/try.sh DIST [OLDER]}")"
 older="${2:+$(realpath "$2")}"
 limit=60 # seconds to the first answer
 work="$(mktemp -d)"
-pids=()
+pids=() mounts=() untried=()
 cleanup() {
   for pid in "${pids[@]}"; do
     if kill "$pid" 2>/dev/null; then wait "$pid" 2>/dev/null || true; fi
   done
+  for mounted in "${mounts[@]}"; do umount "$mounted" || true; done
   rm -rf --one-file-system "$work"
 }
 trap cleanup EXIT
@@ -23,23 +27,12 @@ fail() {
   exit 1
 }
 
-# first_answer FROM COMMAND...: asks until an agent answers, and compares the seconds since FROM with the limit
-first_answer() {
-  local from="$1" answer
-  shift
-  until answer="$("$@" 2>&1)"; do
-    [ $((SECONDS - from)) -le $limit ] || fail "no answer within $limit s: $answer"
-    sleep 0.2
-  done
-  echo "first answer after $((SECONDS - from)) s: ${answer%%$'\n'*}"
-}
-
-state=/var/lib/openclawd
-as_user=(chroot "$work/root" setpriv --reuid openclawd --regid openclawd --clear-groups env "HOME=$state")
-ports=(--api 127.0.0.1:0 --gateway 127.0.0.1:0)
+# The person who tries a package: the words before each command, and the flags of its team.
+who=() team=()
+run() { "${who[@]}" "$@" "${team[@]}"; }
 
 serve() {
-  "${as_user[@]}" openclawd serve --state-dir $state "${ports[@]}" >"$work/serve.log" 2>&1 &
+  "${who[@]}" openclawd serve "$@" "${team[@]}" --api 127.0.0.1:0 --gateway 127.0.0.1:0 >"$work/serve.log" 2>&1 &
   pids+=($!)
 }
 
@@ -49,59 +42,118 @@ halt() {
   unset 'pids[-1]'
 }
 
-try_deb() {
-  echo "== .deb in a fresh Debian"
-  debootstrap --variant=minbase stable "$work/root" >"$work/debootstrap.log" 2>&1 || fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
-  local from=$SECONDS first="$dist"
-  [ -z "$older" ] || first="$older"
-  cp "$first/openclawd-linux-amd64.deb" "$work/root/tmp/"
-  chroot "$work/root" dpkg -i /tmp/openclawd-linux-amd64.deb
-  serve
-  first_answer "$from" "${as_user[@]}" openclawd agent hello --state-dir $state
-  [ -z "$older" ] || upgrade_deb
-  "${as_user[@]}" openclawd backup create --state-dir $state
-  halt
-  "${as_user[@]}" openclawd verify --state-dir $state
-  [ "$(stat -c '%U %a' "$work/root$state/openclaw.json" 2>/dev/null)" != "root 644" ] || fail "openclaw.json belongs to root"
-  chroot "$work/root" dpkg --purge openclawd
-  [ -s "$work/root$state/openclawd.db" ] || fail "the database was removed with the program"
-  [ ! -e "$work/root/usr/bin/openclawd" ] || fail "the program is still there"
-}
-
-# upgrade_deb upgrades while the server runs, and restarts it as systemd would.
-upgrade_deb() {
-  local events after
-  events="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1 | tr -d '\r')"
-  echo "# changed by the operator" >>"$work/root/etc/openclawd.env"
-  cp "$dist/openclawd-linux-amd64.deb" "$work/root/tmp/"
-  chroot "$work/root" dpkg -i /tmp/openclawd-linux-amd64.deb
-  grep -q 'changed by the operator' "$work/root/etc/openclawd.env" || fail "the upgrade replaced /etc/openclawd.env"
-  halt
-  serve
-  first_answer $SECONDS "${as_user[@]}" openclawd agent hello --state-dir $state
-  after="$("${as_user[@]}" openclawd sql --state-dir $state --format csv 'SELECT count(*) FROM events' | tail -n 1 | tr -d '\r')"
-  [ "$after" -gt "$events" ] || fail "$after events after the upgrade, $events before"
-  echo "upgraded with $events events"
-}
-
-try_npm() {
-  echo "== npm, without a network"
-  local from=$SECONDS packages=("$dist"/openclawd-[0-9]*.tgz "$dist"/openclawd-linux-x64-*.tgz)
-  mkdir "$work/npm"
-  npm install --prefix "$work/npm" --offline --no-audit --no-fund --cache "$work/cache" "${packages[@]}"
-  mkdir -m 0700 "$work/home"
-  HOME="$work/home" "$work/npm/node_modules/.bin/openclawd" serve --sample "${ports[@]}" >"$work/npm.log" 2>&1 &
-  pids+=($!)
-  local sample=
-  until sample="$(sed -n 's/^try: .*openclawd agent "hello" *//p' "$work/npm.log")" && [ -n "$sample" ]; do
-    [ $((SECONDS - from)) -le $limit ] || fail "the server did not start: $(cat "$work/npm.log")"
+# first_answer FROM: asks until an agent answers, and compares the seconds since FROM with the limit
+first_answer() {
+  local answer
+  until answer="$(run openclawd agent hello 2>&1)"; do
+    [ $((SECONDS - $1)) -le $limit ] || fail "no answer within $limit s: $answer"
     sleep 0.2
   done
-  # shellcheck disable=SC2086 # the flags that the server prints
-  first_answer "$from" env HOME="$work/home" npx --prefix "$work/npm" --no-install openclawd agent hello $sample
-  halt
+  echo "first answer after $((SECONDS - $1)) s: ${answer%%$'\n'*}"
 }
 
-[ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null || try_deb
-! command -v npm >/dev/null || try_npm
-echo passed
+events() { run openclawd sql --format csv 'SELECT count(*) FROM events' | tail -n 1 | tr -d '\r'; }
+
+# fresh_root NAME: a Debian 12 of its own, with a person without a home's content
+fresh_root() {
+  root="$work/$1"
+  cp -a "$base" "$root"
+  chroot "$root" useradd --create-home --skel /nothing person
+  mount -t proc proc "$root/proc"
+  mounts+=("$root/proc")
+}
+
+# install_FORMAT DIR installs a package from DIR, or upgrades to it; first_FORMAT does what else comes before the server's first start.
+install_archive() { tar -xzf "$1/openclawd-linux-amd64.tar.gz" -C "$root/usr/local/bin" --no-same-owner openclawd; }
+first_archive() {
+  who=(chroot --userspec=person:person "$root" env -i "PATH=$PATH" HOME=/home/person) team=()
+  run openclawd init </dev/null
+}
+
+install_deb() {
+  cp "$1/openclawd-linux-amd64.deb" "$root/tmp/"
+  chroot "$root" dpkg -i /tmp/openclawd-linux-amd64.deb
+}
+first_deb() {
+  state=/var/lib/openclawd
+  who=(chroot --userspec=openclawd:openclawd "$root" env -i "PATH=$PATH" "HOME=$state") team=(--state-dir "$state")
+}
+
+# rpm of Debian does not know what dpkg has installed.
+install_rpm() {
+  cp "$1/openclawd-linux-amd64.rpm" "$root/tmp/"
+  chroot "$root" rpm -U --nodeps /tmp/openclawd-linux-amd64.rpm
+}
+first_rpm() { first_deb; }
+
+remove_archive() { rm "$root/usr/local/bin/openclawd"; }
+remove_deb() { chroot "$root" dpkg --purge openclawd; }
+remove_rpm() { chroot "$root" rpm -e openclawd; }
+
+# try_package FORMAT: from a fresh root to the first answer, an upgrade, and the removal, which keeps the log
+try_package() {
+  echo "== $1"
+  fresh_root "$1"
+  [ "$1" != rpm ] || chroot "$root" apt-get install -y -qq --no-install-recommends rpm >"$work/apt.log" 2>&1 || fail "install rpm: $(tail -n 3 "$work/apt.log")"
+  local from=$SECONDS
+  "install_$1" "${older:-$dist}"
+  "first_$1"
+  serve
+  first_answer "$from"
+  run openclawd backup create
+  [ -z "$older" ] || upgrade "$1"
+  halt
+  run openclawd verify
+  "remove_$1"
+  [ -n "$(find "$root/home" "$root/var/lib/openclawd" -name openclawd.db -size +0 2>/dev/null)" ] || fail "the database was removed with the program"
+  ! chroot "$root" sh -c 'command -v openclawd' || fail "the program is still there"
+}
+
+# upgrade FORMAT: installs the newer package while the server runs, and restarts it as systemd would
+upgrade() {
+  local before after settings="$root/etc/openclawd.env"
+  before="$(events)"
+  [ ! -e "$settings" ] || echo "# changed by the operator" >>"$settings"
+  "install_$1" "$dist"
+  [ ! -e "$settings" ] || grep -q "changed by the operator" "$settings" || fail "the upgrade replaced /etc/openclawd.env"
+  halt
+  serve
+  first_answer "$SECONDS"
+  after="$(events)"
+  [ "$after" -gt "$before" ] || fail "$after events after the upgrade, $before before"
+  run openclawd upgrade # what the older program backed up can be brought back
+  echo "upgraded with $before events"
+}
+
+# try_home NAME INSTALL...: from an empty home to the first answer of the sample team
+try_home() {
+  echo "== $1"
+  local from=$SECONDS home="$work/$1"
+  mkdir -m 0700 "$home"
+  shift
+  who=(env -i "PATH=$home/.local/bin:$home/node_modules/.bin:$PATH" "HOME=$home") team=()
+  "$@"
+  serve --sample
+  until [[ "$(cat "$work/serve.log")" =~ try:\ .*agent\ \"hello\"\ ([^$'\n']*) ]]; do
+    [ $((SECONDS - from)) -le $limit ] || fail "the server did not start: $(cat "$work/serve.log")"
+    sleep 0.2
+  done
+  read -ra team <<<"${BASH_REMATCH[1]}" # the flags that the server prints
+  first_answer "$from"
+  team=()
+  halt
+}
+install_script() { "${who[@]}" OPENCLAWD_URL="file://$dist" OPENCLAWD_DIR="$home/.local/bin" sh "$dist/install.sh"; }
+install_npm() { "${who[@]}" npm install --prefix "$home" --offline --no-audit --no-fund "$dist"/openclawd-[0-9]*.tgz "$dist"/openclawd-linux-x64-*.tgz; }
+
+if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
+  base="${ROOT:-$work/base}"
+  [ -n "${ROOT:-}" ] || debootstrap --variant=minbase bookworm "$base" >"$work/debootstrap.log" 2>&1 || fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
+  for format in archive deb rpm; do try_package $format; done
+else
+  untried+=("archive, .deb and .rpm, which need root and debootstrap")
+fi
+if command -v curl >/dev/null; then try_home script install_script; else untried+=("install.sh, which needs curl"); fi
+if command -v npm >/dev/null; then try_home npm install_npm; else untried+=("npm, which needs Node"); fi
+for one in "${untried[@]}"; do echo "NOT TRIED: $one"; done
+echo "passed"

@@ -26,6 +26,9 @@ fi
 systemctl daemon-reload
 if [ -n "$upgraded" ]; then
   systemctl --no-block try-restart openclawd.service # the first start of a version may take long
+  # dpkg calls an installation after a removal an upgrade too. The removal disabled the service, and so may have the operator: say it.
+  systemctl --quiet is-enabled openclawd.service ||
+    echo "openclawd: the service is disabled, as by a removal; to enable and start it: systemctl enable --now openclawd"
   exit 0
 fi
 systemctl preset openclawd.service

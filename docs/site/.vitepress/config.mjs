@@ -1,10 +1,11 @@
 // The documentation as a site: the Markdown files of docs, and of the root those that docs lead to. `make site` builds it.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const installed = (name) => fileURLToPath(import.meta.resolve(name));
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const directories = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
 const repository = "https://github.com/pronto-lab/openclawd";
 /** Pages of the root, and their names on the site. */
 const ofRoot = { "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md" };
@@ -95,8 +96,7 @@ export default {
   outDir: "../../bin/site",
   cacheDir: "../../bin/site-cache",
   // Everything but the pages: the glob knows no exceptions.
-  srcExclude: ["README.md", "docs/site/**", ".*/**", "{agent,bench,bin,channel,cmd,config,coordination,database,demo,discord,dist,eventstore,gateway,internal}/**",
-    "{maintenance,mcp,migrations,monitor,packaging,projections,replay,sandbox,server,services,slack,telegram,testdata,tools,ui,web,workspace}/**"],
+  srcExclude: ["README.md", "docs/site/**", ".*/**", ...directories.filter((name) => name !== "docs").map((name) => `${name}/**`)],
   rewrites: (page) => addressOf(page),
   base: process.env.SITE_BASE ?? "/",
   metaChunk: true,

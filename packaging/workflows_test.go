@@ -1,0 +1,29 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A release consists of bytes that came out twice and packages that were installed; what CI calls exists.
+func TestReleaseIsTriedBeforeItIsDrafted(t *testing.T) {
+	t.Parallel()
+	said := text(t, "..", ".github", "workflows", "release.yml")
+	at := 0
+	for _, step := range []string{"run: make release-check", "packaging/try.sh dist", "subject-checksums: dist/" + checksumFile, "gh release create"} {
+		next := strings.Index(said, step)
+		if next <= at {
+			t.Errorf("release.yml does not say %q, or not in this order", step)
+		}
+		at = next
+	}
+	makefile := text(t, "..", "Makefile")
+	for _, workflow := range []string{"ci.yml", "release.yml", "weekly.yml"} {
+		for _, m := range regexp.MustCompile(`run: make ([a-z-]+)`).FindAllStringSubmatch(text(t, "..", ".github", "workflows", workflow), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s runs make %s, which the Makefile does not know", workflow, m[1])
+			}
+		}
+	}
+}
