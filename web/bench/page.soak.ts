@@ -61,7 +61,7 @@ test(`soak: all pages for ${minutes} minutes, ${rate} events a second`, async ({
     ...Object.values(known),
     ...['tasks?view=list', 'inbox', 'inbox?tab=dead', 'owed', `chat/${enc(agents[0].id)}`],
     ...[`flow/${enc(sessions[0].workSessionId)}`, 'log?scope=all', 'time', 'time/diff', 'why', 'sql', 'settings'],
-    ...['settings/config', `go/${before}`],
+    ...['settings/config', 'schedules', 'tools', 'tools?tab=servers', 'tools?tab=rights', `go/${before}`],
   ];
   expect(await notVisited(list), 'pages of routes.ts that are not in the list').toEqual([]);
 
