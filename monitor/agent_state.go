@@ -24,6 +24,8 @@ type agentState struct {
 	Discord  *agentBot       `json:"discord"`  // null: it has no bot, or that is unknown
 	Channels []agentChannel  `json:"channels"` // in which it has a bot; none if that is unknown
 	Tokens   agents.Tokens   `json:"tokens"`
+
+	Approvals int `json:"approvals"` // plans and calls of tools of it that wait for approval
 }
 
 // nextStep is an agent's next continuation step.
@@ -47,7 +49,7 @@ type agentChannel struct {
 
 func (v *view) agentState(ctx context.Context, agent *agentAnswer, s *agents.State) (a agentState, err error) {
 	id := strings.ToLower(agent.ID)
-	a = agentState{Activity: s.Activity, Run: s.Run, Queue: s.Queue, Tokens: s.Tokens}
+	a = agentState{Activity: s.Activity, Run: s.Run, Queue: s.Queue, Tokens: s.Tokens, Approvals: s.Plans + s.Calls}
 	if a.Next, err = v.nextStep(ctx, id); err != nil {
 		return a, err
 	}

@@ -33,6 +33,8 @@ type agentState struct {
 	}
 	Discord *struct{ State health.BotState }
 	Tokens  agents.Tokens
+
+	Approvals int
 }
 
 func statesOf(t testing.TB, b *testBundle) map[string]agentState {
@@ -116,6 +118,32 @@ func TestAgentsSayHowTheyAreDoing(t *testing.T) {
 	}
 	if n := eden.Next; n == nil || n.Kind != "nothing" || n.Reason != "not_yet" || n.LookAgainAtMs == 0 || all["ruda"].Next != nil {
 		t.Errorf("next of eden: %+v", n)
+	}
+}
+
+// An agent whose plan or call of a tool waits for a person is waiting, not at work or in a queue, until the decision or its time is over.
+func TestAgentsWaitForApproval(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t, explaining, func(o *monitor.Options) {
+		o.OwnTasks.Team = func() []config.Agent { return []config.Agent{{ID: "seum"}, {ID: "ruda"}} }
+	})
+	b.ownTasks(t)
+	b.asks(t, "parked", "seum", "")
+	b.happens(t, coordination.CallApprovalStream("call_1"), coordination.TypeToolApprovalRequested, "seum", 1, coordination.CallApprovalRequested{
+		ApprovalID: "call_1", AgentID: "seum", Tool: "exec", CallHash: "h", RunID: "parked", FirstRunID: "parked", RequestedAt: int64(at(1)), ExpiresAt: int64(at(60))})
+	b.planned(t, coordination.TypePlanSubmitted, 2, planOf("1", "ruda", "task_a", "계획"))
+	for minute, want := range map[float64]map[string]agents.Status{10: {"seum": agents.Waiting, "ruda": agents.Waiting}, 61: {"seum": agents.Queued, "ruda": agents.Waiting}} {
+		b.now.Store(int64(at(minute)))
+		all := statesOf(t, b)
+		for id, status := range want {
+			approvals := 0
+			if status == agents.Waiting {
+				approvals = 1
+			}
+			if got := all[id]; got.Status != status || got.Approvals != approvals {
+				t.Errorf("after %v minutes %s is %s with %d approvals, want %s with %d", minute, id, got.Status, got.Approvals, status, approvals)
+			}
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/conversations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/responses"
@@ -56,7 +57,7 @@ type testBundle struct {
 func definitions() []projections.Definition {
 	rules := coordination.RulesV2
 	return []projections.Definition{conversations.Routes(rules), runs.Definition(), workqueue.Definition(), flows.Definition(), tasks.Definition(), continuations.Definition(), schedules.Definition(),
-		plans.Definition(), routing.Definition(), responses.Definition(), index.Definition(rules), conversations.Definition(rules)}
+		permissions.Definition(), plans.Definition(), routing.Definition(), responses.Definition(), index.Definition(rules), conversations.Definition(rules)}
 }
 
 // setup serves an empty log. The clock stands at noon.

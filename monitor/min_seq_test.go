@@ -72,7 +72,7 @@ func TestParkedProjectionIsNamed(t *testing.T) {
 		Seq, AsOfSeq, Events, BadLines int64
 		Projections                    []struct{ Name, State string }
 	}](t, b, "/api/health", http.StatusOK)
-	if h.Status != "degraded" || h.Seq != 6 || h.AsOfSeq != 2 || h.Timestamp != "2026-02-20T12:00:00.000Z" || len(h.Projections) != 12 {
+	if h.Status != "degraded" || h.Seq != 6 || h.AsOfSeq != 2 || h.Timestamp != "2026-02-20T12:00:00.000Z" || len(h.Projections) != 13 {
 		t.Errorf("health is %+v", h)
 	}
 }

@@ -18,12 +18,13 @@ const (
 	Publish = Name + "__publish"
 )
 
-// env makes a process the server.
-const env = "OPENCLAWD_SAMPLE_MCP"
+// env makes a process the server. Values of variables are hidden as secrets wherever they stand, unless they are short: the name of the
+// server as the value would hide that name.
+const env, on = "OPENCLAWD_SAMPLE_MCP", "1"
 
 // Main is called early in every main that serves the sample. It does not return in a process that is the server.
 func Main() {
-	if os.Getenv(env) != Name {
+	if os.Getenv(env) != on {
 		return
 	}
 	if err := newServer(newHandbook()).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
@@ -35,7 +36,7 @@ func Main() {
 
 // Settings is the entry of mcp.servers that starts the server by the program at a path.
 func Settings(program string) map[string]any {
-	return map[string]any{"command": program, "args": []string{"sample-handbook"}, "env": map[string]string{env: Name}}
+	return map[string]any{"command": program, "args": []string{"sample-handbook"}, "env": map[string]string{env: on}}
 }
 
 func newServer(h *handbook) *sdk.Server {

@@ -8,11 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/work"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/continuations"
 	"github.com/pronto-lab/openclawd/projections/flows"
 	"github.com/pronto-lab/openclawd/projections/index"
+	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 )
@@ -27,7 +31,7 @@ func Read(ctx context.Context, tx *sql.Tx, ids []string, now time.Time) (map[str
 	for _, part := range []struct {
 		name string
 		read func() error
-	}{{"activity", r.activity}, {"queue", r.queue}, {"runs", r.runs}, {"tokens", r.tokens}, {"flows", r.flows}, {"back-off", r.backoff}} {
+	}{{"activity", r.activity}, {"queue", r.queue}, {"runs", r.runs}, {"tokens", r.tokens}, {"flows", r.flows}, {"approvals", r.approvals}, {"back-off", r.backoff}} {
 		if err := part.read(); err != nil {
 			return nil, fmt.Errorf("read %s of agents: %w", part.name, err)
 		}
@@ -127,6 +131,25 @@ func (r *reader) flows() error {
 	for i := range open {
 		if s := r.states[strings.ToLower(open[i].FromAgent)]; s != nil {
 			s.Asking++
+		}
+	}
+	return err
+}
+
+func (r *reader) approvals() error {
+	open, err := plans.List(r.ctx, r.tx, plans.Query{Status: plan.Pending})
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		if s := r.states[open[i].Agent]; s != nil {
+			s.Plans++
+		}
+	}
+	calls, err := permissions.List(projections.Reading(r.ctx, r.tx), permissions.Query{Waiting: true, Now: r.now.UnixMilli()})
+	for i := range calls {
+		if s := r.states[calls[i].Agent]; s != nil {
+			s.Calls++
 		}
 	}
 	return err

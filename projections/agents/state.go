@@ -10,7 +10,8 @@ import (
 // Status is what an agent does, or why it does nothing.
 type Status string
 
-// Statuses, in order of precedence: the first that applies is the agent's.
+// Statuses, in order of precedence: the first that applies is the agent's. A call of a tool that waits for approval
+// comes before Queued, since its run is parked.
 const (
 	Unconfigured Status = "unconfigured" // the configuration in force does not have it
 	Running      Status = "running"      // a run of it is under way
@@ -18,7 +19,7 @@ const (
 	Backoff      Status = "backoff"      // its last prompts failed, and the next one waits
 	Queued       Status = "queued"       // runs of it wait to be started
 	Blocked      Status = "blocked"      // a task of it is blocked, and none is in progress
-	Waiting      Status = "waiting"      // it waits for another agent's answer, or a task of it for approval
+	Waiting      Status = "waiting"      // it waits for another agent's answer, or a task, a plan or a call of a tool of it for approval
 	Working      Status = "working"      // a task of it is in progress, without a run at this moment
 	Interrupted  Status = "interrupted"  // a task of it was interrupted
 	Idle         Status = "idle"         // none of these
@@ -31,6 +32,8 @@ type State struct {
 	Queue    Queue
 	Tokens   Tokens
 	Asking   int   // open flows that it began
+	Plans    int   // that wait for approval
+	Calls    int   // of tools, whose runs are parked until a person decides
 	Until    int64 // end of its back-off; 0: none
 }
 
@@ -76,11 +79,13 @@ func StatusOf(s *Situation) Status {
 		return Offline
 	case s.Until > s.Now:
 		return Backoff
+	case s.Calls > 0: // before its run, which is parked in the queue
+		return Waiting
 	case s.Run != nil:
 		return Queued
 	case s.Tasks[coordination.StateBlocked] > 0 && s.Tasks[coordination.StateInProgress] == 0:
 		return Blocked
-	case s.Asking > 0 || s.Tasks[coordination.StatePendingApproval] > 0:
+	case s.Asking > 0 || s.Plans > 0 || s.Tasks[coordination.StatePendingApproval] > 0:
 		return Waiting
 	case s.Tasks[coordination.StateInProgress] > 0:
 		return Working

@@ -22,9 +22,13 @@ func TestStatusOf(t *testing.T) {
 		{func() { s.Tasks[coordination.StateBlocked] = 1 }, agents.Working}, // it goes on with the other task
 		{func() { s.Tasks[coordination.StatePendingApproval] = 1 }, agents.Waiting},
 		{func() { delete(s.Tasks, coordination.StatePendingApproval) }, agents.Working},
+		{func() { s.Plans = 1 }, agents.Waiting},
+		{func() { s.Plans = 0 }, agents.Working},
 		{func() { s.Asking = 1 }, agents.Waiting},
 		{func() { delete(s.Tasks, coordination.StateInProgress) }, agents.Blocked},
 		{func() { s.Run = &agents.Run{State: run.Queued} }, agents.Queued},
+		{func() { s.Calls = 1 }, agents.Waiting}, // the run is parked until a person decides
+		{func() { s.Calls = 0 }, agents.Queued},
 		{func() { s.Until = 1_000 }, agents.Queued}, // it is over
 		{func() { s.Until = 1_001 }, agents.Backoff},
 		{func() { s.Offline = true }, agents.Offline},

@@ -4602,9 +4602,11 @@ export interface components {
                  */
                 day: string;
             };
+            /** @description Plans and calls of tools of the agent that wait for approval; tasks that do are in taskCounts */
+            approvals: number;
         };
         /**
-         * @description The first of these that applies. unconfigured: the configuration does not have the agent. running: a run is under way. offline: its bot should be connected to Discord and is not; not known with as_of. backoff: its last prompts failed, and the next one waits. queued: a run waits to be started. blocked: a task is blocked, and none is in progress. waiting: it waits for another agent's answer, or a task for approval. working: a task is in progress. interrupted: a task was interrupted. idle: none of these.
+         * @description The first of these that applies. unconfigured: the configuration does not have the agent. running: a run is under way. offline: its bot should be connected to Discord and is not; not known with as_of. backoff: its last prompts failed, and the next one waits. queued: a run waits to be started. blocked: a task is blocked, and none is in progress. waiting: it waits for another agent's answer, or a task or a plan for approval; a call of a tool that waits for approval is waiting too, before queued. working: a task is in progress. interrupted: a task was interrupted. idle: none of these.
          * @enum {string}
          */
         AgentStatus: "unconfigured" | "running" | "offline" | "backoff" | "queued" | "blocked" | "waiting" | "working" | "interrupted" | "idle";

@@ -221,7 +221,7 @@ export const continuationReasons: Record<Schemas['ContinuationReason'], Word> = 
   disabled: { ko: '이어가기가 꺼져 있습니다.', en: 'Continuation is turned off.' },
   done: { ko: '끝나지 않은 작업이 없습니다.', en: 'There is no unfinished task.' },
   approval: { ko: '승인을 기다립니다.', en: 'It waits for approval.' },
-  busy: { ko: '지금 일하고 있습니다.', en: 'It is working now.' },
+  busy: { ko: '실행이 있거나 줄에서 기다립니다.', en: 'A run is under way or queued.' },
   backoff: { ko: '실패한 뒤라 쉬고 있습니다.', en: 'It pauses after a failure.' },
   cooldown: { ko: '방금 알려서 잠시 기다립니다.', en: 'It was prompted a moment ago.' },
   not_idle: { ko: '조금 전까지 일했습니다.', en: 'It worked until a moment ago.' },

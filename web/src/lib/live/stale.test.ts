@@ -42,7 +42,7 @@ it('reads hints', () => {
 
 it('reads the hints about approvals, work and runs', () => {
   const hint = (type: string) => [...staleByHint({ type, agentId: 'eden', timestamp: '', data: { seq: 4 } })].sort();
-  expect(hint('approval_update')).toEqual(['agent:eden', 'approvals', 'problems']);
+  expect(hint('approval_update')).toEqual(['agent:eden', 'agents', 'approvals', 'problems']);
   expect(hint('work_update')).toEqual(['agent:eden', 'agents', 'problems', 'work']);
   expect(hint('run_update')).toEqual(['agent:eden', 'agents', 'problems', 'runs']);
 });

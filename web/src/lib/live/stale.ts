@@ -87,7 +87,7 @@ export function staleByHint(frame: Frame): Set<Key> {
     team_state_update: ['agents'],
     plan_update: ['plans', 'approvals'],
     collaboration_update: ['owed', 'problems'],
-    approval_update: ['approvals', 'problems'],
+    approval_update: ['approvals', 'agents', 'problems'],
     work_update: ['work', 'problems', 'agents'],
     run_update: ['runs', 'agents', 'problems'],
     event_log: ['events'],

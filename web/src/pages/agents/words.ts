@@ -26,6 +26,10 @@ export const w = words({
     en: (n: number) => (n === 1 ? '1 open task' : `${n} open tasks`),
   },
   waiting: { ko: (n: number) => `${n}개 기다림`, en: (n: number) => `${n} waiting` },
+  approvals: {
+    ko: (n: number) => `승인 ${n}건 기다림`,
+    en: (n: number) => (n === 1 ? 'Waits for one approval' : `Waits for ${n} approvals`),
+  },
   given: { ko: (n: number) => `포기 ${n}`, en: (n: number) => `${n} given up` },
   inAWhile: { ko: (time: string) => `${time} 뒤`, en: (time: string) => `in ${time}` },
   tokensOf: {

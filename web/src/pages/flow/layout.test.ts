@@ -259,6 +259,11 @@ describe('paint', () => {
       const { scale, lane } = drawn(layout, zoom);
       const painting = paint(layout, scale, lane, view);
       expect(painting.texts.length).toBeLessThanOrEqual(400);
+      for (const { span, x } of painting.texts) {
+        // Beside the bar of the queue, not over it.
+        const run = layout.spans[span]!.parts.find(({ kind }) => kind === 'run')!;
+        expect(x).toBeCloseTo(Math.max(0, scale.x(run.from) - view.x), 0);
+      }
       expect(Object.keys(painting.bars).length + Object.keys(painting.marks).length).toBeLessThan(20);
     }
   });

@@ -26,7 +26,7 @@ export interface Painting {
   bars: Record<Part['kind'] | 'failed', string>;
   links: Record<Link['kind'], { line: string; head: string }>;
   marks: Record<Mark['kind'], string>;
-  /** Spans that are wide enough for a text, with what is visible of them. */
+  /** Runs whose bar is wide enough for a text, with what is visible of it. */
   texts: { span: number; x: number; y: number; width: number }[];
 }
 
@@ -55,8 +55,11 @@ export function paint(layout: Layout, scale: Scale, lane: readonly number[], vie
           if (start > view.width || start + width < 0 || width === 0) continue;
           bars[kind === 'run' && span.failed ? 'failed' : kind] += shape(kind, start, middle, width);
         }
-        const [start, stop] = [Math.max(0, x(span.from)), Math.min(view.width, x(span.to))];
-        if (span.node.kind === 'run' && stop - start > 48 && texts.length < mostTexts)
+        const runs = span.parts.filter(({ kind }) => kind === 'run');
+        if (span.node.kind !== 'run' || runs.length === 0) continue;
+        // Not over the bar of the queue, on which it could not be read.
+        const [start, stop] = [Math.max(0, x(runs[0]!.from)), Math.min(view.width, x(runs.at(-1)!.to))];
+        if (stop - start > 48 && texts.length < mostTexts)
           texts.push({ span: span.index, x: start, y: middle, width: stop - start });
       }
     });

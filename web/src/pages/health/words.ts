@@ -81,6 +81,7 @@ export const w = words({
   agent: { ko: '에이전트', en: 'Agent' },
   lane: { ko: '줄', en: 'Lane' },
   waiting: { ko: '기다림', en: 'Waiting' },
+  inProgress: { ko: '하는 중', en: 'Running' },
   dead: { ko: '포기', en: 'Given up' },
   oldest: { ko: '가장 오래', en: 'Oldest' },
   emptyQueue: { ko: '기다리거나 실행 중인 것이 없습니다.', en: 'Nothing waits or runs.' },

@@ -24,9 +24,10 @@ export const w = words({
   },
   noneEnded: { ko: '끝난 것이 없습니다.', en: 'Nothing has ended.' },
   count: {
-    ko: (total: string, overdue: string) => `${total}개 · 늦음 ${overdue}`,
-    en: (total: string, overdue: string) => `${total} · ${overdue} overdue`,
+    ko: (total: string, overdue: string) => `열림 ${total} · 늦음 ${overdue}`,
+    en: (total: string, overdue: string) => `${total} open · ${overdue} overdue`,
   },
+  showEnded: { ko: '끝난 것 보기', en: 'Show ended ones' },
   conversation: { ko: '대화', en: 'Conversation' },
   flow: { ko: '흐름', en: 'Flow' },
   task: { ko: '작업', en: 'Task' },

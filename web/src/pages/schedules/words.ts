@@ -64,6 +64,18 @@ export const w = words({
   every: { ko: (time: string) => `${time}마다`, en: (time: string) => `every ${time}` },
   at: { ko: (time: string) => `${time}에 한 번`, en: (time: string) => `once at ${time}` },
   zone: { ko: (zone: string) => `시간대 ${zone}`, en: (zone: string) => `zone ${zone}` },
+  daily: { ko: '매일', en: 'daily' },
+  weekdays: { ko: '평일', en: 'weekdays' },
+  weekly: { ko: (day: string) => `매주 ${day}`, en: (day: string) => `every ${day}` },
+  clock: { ko: (days: string, at: string) => `${days} ${at}`, en: (days: string, at: string) => `${days} at ${at}` },
+  everyMinutes: {
+    ko: (n: number) => `${n}분마다`,
+    en: (n: number) => (n === 1 ? 'every minute' : `every ${n} minutes`),
+  },
+  hourly: {
+    ko: (minute: number) => (minute === 0 ? '매시 정각' : `매시 ${minute}분`),
+    en: (minute: number) => (minute === 0 ? 'every hour' : `every hour, at minute ${minute}`),
+  },
   hostZone: { ko: '서버의 시간대', en: 'zone of the server' },
   backOff: { ko: '실패해서 미룸', en: 'delayed after failures' },
   inTime: { ko: (time: string) => `${time} 뒤`, en: (time: string) => `in ${time}` },

@@ -91,7 +91,12 @@ export const w = words({
   swap: { ko: 'A와 B 바꾸기', en: 'Swap A and B' },
   choose: { ko: '시점 고르기', en: 'Choose points' },
   compareThese: { ko: '비교', en: 'Compare' },
-  needsPoints: { ko: '비교할 두 시점을 적으세요.', en: 'Give two points to compare.' },
+  needsPoints: {
+    ko: '비교할 두 시점을 적으세요. 예: 03:12, 어제 18:00, -2h, seq 300, 지금',
+    en: 'Give two points to compare. Examples: 03:12, yesterday 18:00, -2h, seq 300, now',
+  },
+  pointBefore: { ko: '어제 18:00', en: 'yesterday 18:00' },
+  pointAfter: { ko: '지금', en: 'now' },
   showTables: { ko: '데이터베이스 표로 보기', en: 'Show database tables' },
   showAll: { ko: (n: string) => `${n}개 모두 보기`, en: (n: string) => `Show all ${n}` },
   table: { ko: '표', en: 'Table' },
