@@ -86,6 +86,8 @@ func (k *effectKills) round(t *testing.T, r *rand.Rand) {
 	most := time.NewTimer(upTo(r, 600*time.Millisecond))
 	defer most.Stop()
 	switch at {
+	case killAnyTime:
+		most.Reset(upTo(r, 2*time.Second)) // what earlier kills have left gets some time, too
 	case killAtDueTime:
 		most.Reset(time.Until(due) + upTo(r, 80*time.Millisecond) - 20*time.Millisecond)
 	case killAtHook:
