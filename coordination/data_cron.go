@@ -1,5 +1,10 @@
 package coordination
 
+import (
+	"encoding/json"
+	"strings"
+)
+
 // CronJob is what is to be done at which times. Its names are those of OpenClaw's gateway.
 type CronJob struct {
 	ID             string        `json:"id"`
@@ -52,10 +57,22 @@ type CronDelivery struct {
 	BestEffort bool   `json:"bestEffort,omitempty"`
 }
 
-// CronCheck is a command that decides without a model whether there is anything to do: 0 is yes, 1 is no.
+// CronCheck decides without a model whether there is anything to do: a command by its exit status, 0 is yes and 1 is no, or a tool of an MCP
+// server by its result.
 type CronCheck struct {
-	Command        []string `json:"command"`
-	TimeoutSeconds int64    `json:"timeoutSeconds,omitempty"` // 0: 60
+	Command        []string        `json:"command,omitempty"`
+	Tool           string          `json:"tool,omitempty"`           // as agents call it, server__tool
+	Arguments      json.RawMessage `json:"arguments,omitempty"`      // of the tool, an object; absent: none
+	Nothing        string          `json:"nothing,omitempty"`        // of a tool: a result with this text in it says that there is nothing to do
+	TimeoutSeconds int64           `json:"timeoutSeconds,omitempty"` // 0: 60
+}
+
+// What is the command or the tool in a line.
+func (c *CronCheck) What() string {
+	if c.Tool != "" {
+		return strings.TrimSpace(c.Tool + " " + string(c.Arguments))
+	}
+	return strings.Join(c.Command, " ")
 }
 
 // CronJobChanged is the data of cron.job.added and cron.job.updated: the whole job, and when it is due next.
@@ -83,7 +100,7 @@ type CronRunDue struct {
 	AtMs     int64  `json:"atMs"`               // when it began
 	NextAtMs int64  `json:"nextAtMs,omitempty"` // the job's next due time; 0: never
 	Manual   bool   `json:"manual,omitempty"`   // on request: it uses no due time
-	Check    bool   `json:"check,omitempty"`    // the job's command is asked first
+	Check    bool   `json:"check,omitempty"`    // the job's check is asked first
 	By       string `json:"by,omitempty"`       // who asked, of a manual one
 }
 

@@ -318,6 +318,16 @@ func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, err
 		return nil, notHere("decided_elsewhere", "another gateway runs the agents: decide there")
 	}
 	person := clientOf(call.Peer)
+	one, err := s.callMeant(ctx, p.ID)
+	if err == nil && one != nil {
+		p.ID = one.ID
+		if p.Decision == allowOnce || p.Decision == allowAlways {
+			err = mayAllow(one)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
 	switch p.Decision {
 	case allowOnce:
 		_, err = s.opts.Approvals.Approve(ctx, p.ID, person)

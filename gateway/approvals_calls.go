@@ -25,11 +25,47 @@ const (
 // decisionsOfCall are the supported decisions about calls of tools.
 func decisionsOfCall() []string { return []string{allowOnce, allowAlways, deny} }
 
-// approvalOfCall is a call as a command: that of exec, or the tool with what it is called with.
+// approvalOfCall is a call as a command: that of exec, or the tool with what it is called with. Clients show the beginning of a long command
+// beside the decisions that they are offered, and a person must not allow what cannot be seen: of a call that is not shown whole, only the
+// refusal is offered.
 func approvalOfCall(s *permissions.Shown) approvalInfo {
 	command, _ := permission.Line(cmp.Or(s.Tool, s.ID), s.Arguments)
-	return approvalInfo{ID: s.ID, CreatedAt: max(1, s.RequestedAt), ExpiresAt: max(1, s.ExpireAt), Request: approvalRequest{
+	info := approvalInfo{ID: s.ID, CreatedAt: max(1, s.RequestedAt), ExpiresAt: max(1, s.ExpireAt), Request: approvalRequest{
 		Command: cutText(command, maxShownText, cutMark), AgentID: s.Agent, SessionKey: s.SessionKey, RunID: s.RunID, Allowed: decisionsOfCall()}}
+	if s.Arguments == nil || info.Request.Command != command {
+		info.Request.Allowed = []string{deny}
+	}
+	return info
+}
+
+// callMeant is the call that an id, or the beginning of one as clients shorten ids, names: nil if there is none. An id that could mean
+// several calls is refused.
+func (s *Server) callMeant(ctx context.Context, id string) (meant *permissions.Shown, err error) {
+	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		one, found, several, err := permissions.Named(projections.Reading(ctx, tx), id)
+		if several {
+			return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "ambiguous approval id: several begin with " + echo(id),
+				Details: map[string]string{"code": permission.CodeInvalid, "reason": "APPROVAL_NOT_FOUND", "field": "id", "hint": "give the whole id, which exec.approval.list has"}}
+		}
+		if found {
+			meant = &one
+		}
+		return err
+	})
+	return meant, err
+}
+
+// codeUnseen is the code of a decision that allows what its client was not shown.
+const codeUnseen = "approval_not_shown"
+
+// mayAllow refuses to allow a call of which clients have seen a part only.
+func mayAllow(call *permissions.Shown) error {
+	if len(approvalOfCall(call).Request.Allowed) > 1 || call.Status != permission.Pending {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "the command is too long to be shown here, so it can only be denied here",
+		Details: map[string]string{"code": codeUnseen, "reason": "APPROVAL_NOT_SHOWN", "field": "decision",
+			"hint": "openclawd approvals show " + call.ID + ", and the Inbox of the page, show it whole: approve it there"}}
 }
 
 // answerWaitingCommand answers exec.approval.get for a call of a tool that waits.
@@ -41,16 +77,13 @@ func (s *Server) answerWaitingCommand(ctx context.Context, call *wire.Call) (any
 		return nil, err
 	}
 	var found *approvalInfo
-	err = s.opts.Log.View(ctx, func(tx *sql.Tx) error {
-		one, known, err := permissions.Show(projections.Reading(ctx, tx), p.ID)
-		if known && one.StatusAt(s.opts.Now().UnixMilli()) == permission.Pending {
-			info := approvalOfCall(&one)
-			found = &info
-		}
-		return err
-	})
+	one, err := s.callMeant(ctx, p.ID)
 	if err != nil {
 		return nil, err
+	}
+	if one != nil && one.StatusAt(s.opts.Now().UnixMilli()) == permission.Pending {
+		info := approvalOfCall(one)
+		found = &info
 	}
 	if found == nil {
 		return nil, &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unknown or expired approval id",

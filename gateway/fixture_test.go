@@ -30,6 +30,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/sessions"
@@ -68,8 +69,9 @@ type bundle struct {
 	runs          gateway.Runs  // nil: no agents
 	posts         gateway.Posts // nil: nothing goes out
 	bots          func() []health.Bot
-	reads         *budget.Budget // nil: what answers hold together has no bound
-	now           atomic.Int64   // ms; what the gateway's clock shows
+	approvals     gateway.Approvals // nil: another gateway decides
+	reads         *budget.Budget    // nil: what answers hold together has no bound
+	now           atomic.Int64      // ms; what the gateway's clock shows
 
 	peer     protocol.Client
 	protocol int
@@ -95,7 +97,7 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 }, definitions()...))
 
 func definitions() []projections.Definition {
-	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition()}
+	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition(), permissions.Definition()}
 }
 
 // open opens the database, and has a new gateway on it.
@@ -119,7 +121,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs, Posts: b.posts, Bots: b.bots, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
+		Runs: b.runs, Posts: b.posts, Bots: b.bots, Approvals: b.approvals, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
 		Transcripts: sessions.NewCache(1<<20, db.Mark),
 	})
 }

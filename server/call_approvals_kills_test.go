@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +13,8 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/internal/testscale"
-	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // approvalRounds is how often the server is killed while people decide about calls.
@@ -34,10 +30,7 @@ const (
 )
 
 // approvalKills is a state directory whose server is killed while calls wait.
-type approvalKills struct {
-	dir   string
-	asked int
-}
+type approvalKills struct{ *kills }
 
 // configure sets how long calls wait.
 func (k *approvalKills) configure(t *testing.T, seconds int) {
@@ -45,21 +38,13 @@ func (k *approvalKills) configure(t *testing.T, seconds int) {
 	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
 		models: {scripted: {script: 'approvals.json'}}, tools: {exec: {sandbox: 'off'}, approvals: {timeoutSeconds: %d, rules: [{tools: ['exec'], decision: 'ask'}]}}}`,
 		filepath.Join(k.dir, "home"), seconds)
-	for name, text := range map[string]string{settings.FileName: conf, "approvals.json": approvalScript} {
-		if err := os.WriteFile(filepath.Join(k.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	k.kills.configure(t, conf, "approvals.json", approvalScript)
 }
 
 // ask has an agent make a call that waits: one that adds a line, "" being a new one. It returns the run.
 func (k *approvalKills) ask(t *testing.T, c *client.Client, session, line string) (runID string) {
 	t.Helper()
-	k.asked++
-	runID = fmt.Sprint("run-", k.asked)
-	calls[any](t, c, "agent", map[string]any{"message": cmp.Or(line, fmt.Sprint("line ", k.asked)), "agentId": "main", "sessionKey": "agent:main:" + session,
-		"idempotencyKey": runID})
-	return runID
+	return k.kills.ask(t, c, "main", session, cmp.Or(line, fmt.Sprint("line ", k.asked+1)))
 }
 
 // waitingCall is a call as the gateway lists it.
@@ -119,7 +104,7 @@ func decideUntil(t *testing.T, c *client.Client, random func(int) int) (stop fun
 }
 
 // killPoints are the events of the gateway at which the server is killed: a call waits, is decided about, is made, has ended. "" is any time.
-var killPoints = []string{"", eventRequested, eventResolved, "start", "result"}
+var killPoints = []string{"", eventRequested, eventResolved, toolPhase("start", "exec"), toolPhase("result", "exec")}
 
 const eventRequested, eventResolved = "exec.approval.requested", "exec.approval.resolved"
 
@@ -128,26 +113,11 @@ func (k *approvalKills) round(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	k.configure(t, []int{1, 3600}[random.IntN(2)])
 	v := startVictim(t, k.dir)
-	point, skip := killPoints[random.IntN(len(killPoints))], random.IntN(3)
-	reached := make(chan struct{}, 1_000)
-	c := connect(t, v.url, func(o *client.Options) {
-		o.Caps = []string{"tool-events"}
-		o.Event = func(e client.Event) {
-			if point == "" || e.Name != point && !strings.Contains(string(e.Payload), `"phase":"`+point+`","name":"exec"`) {
-				return
-			}
-			if skip--; skip < 0 {
-				select {
-				case reached <- struct{}{}:
-				default:
-				}
-			}
-		}
-	})
+	c, reached := connectTelling(t, v.url, killPoints[random.IntN(len(killPoints))], random.IntN(3))
 	for range 4 {
 		k.ask(t, c, fmt.Sprint("s", random.IntN(4)), "")
 	}
-	soon := time.NewTimer(time.Duration(random.Int64N(int64(400 * time.Millisecond))))
+	soon := time.NewTimer(upTo(random, 400*time.Millisecond))
 	decided := decideUntil(t, c, random.IntN) // from here on the random numbers are its own
 	select {
 	case <-soon.C:
@@ -165,9 +135,7 @@ func (k *approvalKills) round(t *testing.T, random *rand.Rand) {
 // Promise: approvals
 func TestKillsAroundApprovals(t *testing.T) {
 	t.Parallel()
-	rounds, base := crashSetting(t, storetest.EnvCrashRounds, approvalRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
-	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
-	k := &approvalKills{dir: t.TempDir()}
+	k := &approvalKills{newKills(t, approvalRounds)}
 	k.configure(t, 3600)
 	v := startVictim(t, k.dir)
 	c := connect(t, v.url)
@@ -175,14 +143,10 @@ func TestKillsAroundApprovals(t *testing.T) {
 	waits := patientIn(t, c)
 	v.kill()
 	_ = c.Close()
-	for round := range rounds {
-		k.round(t, rand.New(rand.NewPCG(base+round, 11)))
-	}
+	k.each(11, func(r *rand.Rand) { k.round(t, r) })
 
 	k.configure(t, 1)
-	p := startReloading(t, nil, func(o *Options) {
-		o.StateDir, o.DB, o.Gateway = k.dir, filepath.Join(k.dir, database.Name), "127.0.0.1:0"
-	})
+	p := k.last(t)
 	c = connect(t, gatewayURL(p.gatewayAddress()))
 	if now := patientIn(t, c); now != waits {
 		t.Errorf("after all kills %s waits instead of %s", now, waits)
@@ -194,25 +158,13 @@ func TestKillsAroundApprovals(t *testing.T) {
 	waitForWork(t, p.Program)
 	decided()
 	judgeApprovals(t, p, filepath.Join(k.dir, "home", "effects.txt"))
-	if err := p.stop(); err != nil {
-		t.Error(err)
-	}
-	if t.Failed() {
-		t.Fatalf("seed %d", base)
-	}
+	k.end(t, p)
 }
 
 // judgeApprovals compares the effects of calls with what was decided about them, and with their ends in the log.
 func judgeApprovals(t *testing.T, p *reloading, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	times := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		times[strings.TrimSpace(line)]++
-	}
+	times := effectsIn(t, file)
 	decisions := decisionsOf(t, p)
 	counts := map[string]int{}
 	for line, decided := range decisions {

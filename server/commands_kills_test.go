@@ -3,6 +3,8 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,82 +13,217 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/coordination/tool"
-	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
+	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/server/settings"
 )
 
-// commandRounds is how often the server is killed while its agents run commands and write files.
-var commandRounds = testscale.Of[uint64](5, 50)
+// effectRounds is how often the server is killed around commands, writes, due times and hooks.
+var effectRounds = testscale.Of[uint64](5, 200)
 
-const commandScript = `{"rules": [
+const (
+	effectsConfig = `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
+		models: {scripted: {script: 'effects.json'}}, tools: {exec: {sandbox: 'off'}}, cron: {maxConcurrentRuns: 8},
+		hooks: {enabled: true, token: '` + hooksToken + `', maxPerMinute: 100000}}`
+	effectsScript = `{"rules": [
 	{"when": {"after": "tool"}, "answer": {"text": "result: {{result}}"}},
-	{"when": {"contains": ["run"]}, "answer": {"text": "I run it.", "toolCalls": [{"name": "exec", "arguments": {"command":"echo '{{message}}' >> effects.txt; sleep 987654 & sleep 0.02; kill $!"}}]}},
-	{"when": {"contains": ["write"]}, "answer": {"text": "I write it.", "toolCalls": [{"name": "write", "arguments": {"path":"files/{{message}}.txt","content":"begin {{message}} end"}}]}}]}`
+	{"when": {"matches": "(write \\d+)"}, "answer": {"text": "I write it.", "toolCalls": [{"name": "write", "arguments": {"path":"files/{{1}}.txt","content":"begin {{1}} end"}}]}},
+	{"when": {"matches": "((?:run|due|hook) \\d+)"},
+		"answer": {"text": "I run it.", "toolCalls": [{"name": "exec", "arguments": {"command":"echo '{{1}}' >> effects.txt; sleep 987654 & sleep 0.02; kill $!"}}]}}]}`
+)
 
-// Agents run commands and write files while the program is killed, again and again. No command runs twice, none outlives the program, every
-// file is whole, and every intent has one outcome.
+// Where the server is killed in a round, beside any time.
+const (
+	killAnyTime = iota
+	killAtCommand
+	killAtWrite
+	killAtDueTime
+	killAtHook
+	killsAt // their number
+)
+
+// effectKills is a state directory whose server is killed around effects of agents' runs.
+type effectKills struct {
+	*kills
+	jobs         []string          // that were added
+	hooks        int               // requests
+	acknowledged map[string]string // runs by idempotency key of hooks
+	at           [killsAt]int      // rounds
+}
+
+// addJob adds a job that is due once, after a time, and returns when.
+func (k *effectKills) addJob(t *testing.T, c *client.Client, after time.Duration) (due time.Time) {
+	t.Helper()
+	due = time.Now().Add(after).Truncate(time.Millisecond)
+	job := calls[struct{ ID string }](t, c, "cron.add", map[string]any{"name": "job", "schedule": map[string]any{"kind": "at", "at": due.UTC().Format(time.RFC3339Nano)},
+		"payload": map[string]any{"kind": "agentTurn", "message": fmt.Sprintf("due %d", len(k.jobs))}})
+	k.jobs = append(k.jobs, job.ID)
+	return due
+}
+
+// callHook sends a request to a hook, or that of the last round again.
+func (k *effectKills) callHook(t *testing.T, url string, n int) bool {
+	t.Helper()
+	k.hooks = max(k.hooks, n+1)
+	return postHook(t, url, "/hooks/agent", fmt.Sprintf(`{"message":"hook %d","deliver":false}`, n), fmt.Sprint("hook-", n), k.acknowledged)
+}
+
+// round has agents make calls, for clients, jobs and hooks, and kills the server at a point or, if that does not come, at a random time.
+func (k *effectKills) round(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	at := r.IntN(int(killsAt))
+	k.at[at]++
+	v := startVictim(t, k.dir)
+	point := map[int]string{killAtCommand: toolPhase([]string{"start", "result"}[r.IntN(2)], "exec"), killAtWrite: toolPhase([]string{"start", "result"}[r.IntN(2)], "write")}[at]
+	c, reached := connectTelling(t, v.url, point, r.IntN(2))
+	due := k.addJob(t, c, upTo(r, 250*time.Millisecond))
+	for _, what := range []string{"run", "write", []string{"run", "write"}[r.IntN(2)]} {
+		k.ask(t, c, "main", fmt.Sprint("s", r.IntN(4)), fmt.Sprint(what, " ", k.asked))
+	}
+	most := time.NewTimer(upTo(r, 600*time.Millisecond))
+	defer most.Stop()
+	switch at {
+	case killAnyTime:
+		most.Reset(upTo(r, 2*time.Second)) // what earlier kills have left gets some time, too
+	case killAtDueTime:
+		most.Reset(time.Until(due) + upTo(r, 80*time.Millisecond) - 20*time.Millisecond)
+	case killAtHook:
+		most.Reset(upTo(r, 60*time.Millisecond))
+	}
+	answered := make(chan bool, 1)
+	again := r.IntN(2) == 0
+	go func() {
+		defer close(answered)
+		if k.hooks > 0 && again && !k.callHook(t, v.url, k.hooks-1) {
+			return
+		}
+		answered <- k.callHook(t, v.url, k.hooks)
+	}()
+	select {
+	case <-most.C:
+	case <-reached:
+		inside := time.NewTimer(upTo(r, 30*time.Millisecond))
+		<-inside.C
+	}
+	v.kill()
+	<-answered
+	_ = c.Close()
+}
+
+// Agents run commands and write files, for clients, at due times of jobs and for hooks, while the program is killed around each of these,
+// again and again. No command runs twice, none outlives the program, every file is whole, every intent has one outcome, every due time and
+// every request to a hook one run, and every run one end.
 //
 // Promise: outside-effects
-func TestKillsAroundCommandsAndWrites(t *testing.T) {
+func TestKillsAroundEffects(t *testing.T) {
 	t.Parallel()
-	rounds, base := crashSetting(t, storetest.EnvCrashRounds, commandRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
-	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
-	dir := t.TempDir()
-	home := filepath.Join(dir, "home")
-	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
-		models: {scripted: {script: 'commands.json'}}, tools: {exec: {sandbox: 'off'}}}`, home)
-	for name, text := range map[string]string{settings.FileName: conf, "commands.json": commandScript} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	k := &effectKills{kills: newKills(t, effectRounds), acknowledged: map[string]string{}}
+	home := filepath.Join(k.dir, "home")
+	k.configure(t, fmt.Sprintf(effectsConfig, home), "effects.json", effectsScript)
+	began := time.Now()
+	k.each(7, func(r *rand.Rand) { k.round(t, r) })
+	killed := time.Since(began)
+
+	p := k.last(t)
+	c := connect(t, gatewayURL(p.gatewayAddress()))
+	k.ask(t, c, "main", "last", fmt.Sprint("run ", k.asked)) // every earlier one may have been killed before its call
+	k.ask(t, c, "main", "last", fmt.Sprint("write ", k.asked))
+	for n := range k.hooks {
+		if !k.callHook(t, gatewayURL(p.gatewayAddress()), n) {
+			t.Fatalf("hook %d has no answer", n)
 		}
 	}
-	asked := 0
-	for round := range rounds {
-		r := rand.New(rand.NewPCG(base+round, 7))
-		v := startVictim(t, dir)
-		c := connect(t, v.url)
-		for range 6 {
-			asked++
-			message := fmt.Sprintf("%s %d", []string{"run", "write"}[r.IntN(2)], asked)
-			if _, err := c.Call(t.Context(), "agent", map[string]any{"message": message, "agentId": "main", "sessionKey": fmt.Sprintf("agent:main:s%d", r.IntN(4)),
-				"idempotencyKey": fmt.Sprint("run-", asked)}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		kill := time.NewTimer(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
-		<-kill.C
-		v.kill()
-		_ = c.Close()
-	}
-	p := startReloading(t, nil, func(o *Options) {
-		o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
-	})
+	k.awaitJobs(t, p)
 	waitForWork(t, p.Program)
 	j := judgeEffects(t, p.Program)
-	if err := p.stop(); err != nil {
-		t.Error(err)
+	times := judgeCommands(t, home, j)
+	judgeHooks(t, p.Program, k.acknowledged)
+	unfinished := k.judgeJobs(t, p)
+	t.Logf("%d rounds in %s, killed at any time, a command, a write, a due time, a hook: %v", k.rounds, killed.Round(time.Second), k.at)
+	t.Logf("%d messages, %d jobs, %d hooks: %d calls recorded, %d outcomes are unknown, %d runs were continued, %d commands had their effect, none twice; %d runs of jobs failed",
+		k.asked, len(k.jobs), k.hooks, len(j.outcome), j.unknown, j.resumed, len(times), unfinished)
+	k.end(t, p)
+}
+
+// jobEvents counts what the log says of each job: due times, those missed, and ends of runs, of which some have failed.
+func (k *effectKills) jobEvents(t *testing.T, p *reloading) (due, missed, finished map[string]int, failed int) {
+	t.Helper()
+	due, missed, finished = map[string]int{}, map[string]int{}, map[string]int{}
+	err := eachEvent(t, p, func(typ string, data []byte) error {
+		var d struct{ JobID, Status string }
+		if !strings.HasPrefix(typ, "cron.run.") {
+			return nil
+		}
+		if err := json.Unmarshal(data, &d); err != nil {
+			return err
+		}
+		switch typ {
+		case coordination.TypeCronRunDue:
+			due[d.JobID]++
+		case coordination.TypeCronRunMissed:
+			missed[d.JobID]++
+		case coordination.TypeCronRunFinished:
+			if finished[d.JobID]++; d.Status != schedule.OK {
+				failed++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	judgeCommands(t, home)
-	t.Logf("%d requests: %d outcomes are unknown; %d runs were continued", asked, j.unknown, j.resumed)
-	if t.Failed() {
-		t.Fatalf("seed %d", base)
+	return due, missed, finished, failed
+}
+
+// awaitJobs waits until the run of every job has ended.
+func (k *effectKills) awaitJobs(t *testing.T, p *reloading) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), testscale.Patience)
+	defer stop()
+	for {
+		head, err := p.Program.log.Head(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, finished, _ := k.jobEvents(t, p)
+		if len(finished) >= len(k.jobs) {
+			return
+		}
+		if _, err := p.Program.log.Wait(ctx, head.Seq+1); err != nil {
+			t.Fatalf("%d of %d jobs have ended: %v", len(finished), len(k.jobs), err)
+		}
 	}
 }
 
-// judgeCommands checks what commands and writes have left in a workspace, and that no command is left.
-func judgeCommands(t *testing.T, home string) {
+// judgeJobs checks that each job had one run, with one end. One that kills have interrupted thrice has failed; it returns how many.
+func (k *effectKills) judgeJobs(t *testing.T, p *reloading) (failed int) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(home, "effects.txt"))
-	if err != nil {
-		t.Error(err)
+	due, _, finished, failed := k.jobEvents(t, p)
+	for _, id := range k.jobs {
+		if due[id] != 1 || finished[id] != 1 {
+			t.Errorf("job %s was due %d times, and has %d ends", id, due[id], finished[id])
+		}
 	}
-	times := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		if times[line]++; times[line] > 1 {
-			t.Errorf("%q ran more than once", line)
+	if len(due) != len(k.jobs) {
+		t.Errorf("%d jobs of %d were due", len(due), len(k.jobs))
+	}
+	return failed
+}
+
+// judgeCommands checks what commands and writes have left in a workspace, and that no command is left. It returns the effects.
+func judgeCommands(t *testing.T, home string, j effectsJudged) map[string]int {
+	t.Helper()
+	times := effectsIn(t, filepath.Join(home, "effects.txt"))
+	if len(times) == 0 {
+		t.Error("no command had an effect")
+	}
+	once(t, times, func(string) bool { return true })
+	for command, well := range j.outcome {
+		if line := lineOf(command); line != "" && well && times[line] != 1 {
+			t.Errorf("%q ended well, and had its effect %d times", line, times[line])
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(home, "files", "write*.txt"))
@@ -105,6 +242,7 @@ func judgeCommands(t *testing.T, home string) {
 			t.Errorf("%s outlives the program", name)
 		}
 	}
+	return times
 }
 
 // Clients of the gateway are told why a tool refused a call, not that it failed inside.

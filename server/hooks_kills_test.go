@@ -5,18 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
-	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
-	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // hookRounds is how often the server is killed while it gets requests to hooks.
@@ -36,20 +31,13 @@ const (
 // Promise: one-key
 func TestKillsAroundHooks(t *testing.T) {
 	t.Parallel()
-	rounds, base := crashSetting(t, storetest.EnvCrashRounds, hookRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
-	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
-	dir := t.TempDir()
-	for name, text := range map[string]string{settings.FileName: hooksConfig, "hooks.json": hooksScript} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	k := newKills(t, hookRounds)
+	k.configure(t, hooksConfig, "hooks.json", hooksScript)
 	acknowledged := map[string]string{} // runs by idempotency key
 	sent, repeated := 0, 0
-	for round := range rounds {
-		r := rand.New(rand.NewPCG(base+round, 9))
-		v := startVictim(t, dir)
-		kill := time.AfterFunc(time.Duration(r.Int64N(int64(250*time.Millisecond))), v.kill)
+	k.each(9, func(r *rand.Rand) {
+		v := startVictim(t, k.dir)
+		kill := time.AfterFunc(upTo(r, 250*time.Millisecond), v.kill)
 		for alive := true; alive; {
 			n := sent
 			if n > 0 && r.IntN(3) == 0 {
@@ -60,10 +48,8 @@ func TestKillsAroundHooks(t *testing.T) {
 		}
 		kill.Stop()
 		v.kill()
-	}
-	p := startReloading(t, nil, func(o *Options) {
-		o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
 	})
+	p := k.last(t)
 	for n := range sent {
 		if !sendHook(t, gatewayURL(p.gatewayAddress()), n, acknowledged) {
 			t.Fatalf("request %d has no answer", n)
@@ -71,19 +57,13 @@ func TestKillsAroundHooks(t *testing.T) {
 	}
 	waitForWork(t, p.Program)
 	judgeHooks(t, p.Program, acknowledged)
-	if err := p.stop(); err != nil {
-		t.Error(err)
-	}
 	t.Logf("%d requests, %d repetitions at random", sent, repeated)
-	if t.Failed() {
-		t.Fatalf("seed %d", base)
-	}
+	k.end(t, p)
 }
 
-// sendHook sends request n, and reports whether it had an answer. All answers to it name the same run.
+// sendHook sends request n, and reports whether it had an answer.
 func sendHook(t *testing.T, url string, n int, acknowledged map[string]string) bool {
 	t.Helper()
-	key := fmt.Sprint("key-", n)
 	path, body := "/hooks/agent", fmt.Sprintf(`{"message":"build %d","deliver":false}`, n)
 	switch n % 3 {
 	case 1:
@@ -91,9 +71,16 @@ func sendHook(t *testing.T, url string, n int, acknowledged map[string]string) b
 	case 2:
 		path, body = "/hooks/ci", fmt.Sprintf(`{"n":%d}`, n)
 	}
+	return postHook(t, url, path, body, fmt.Sprint("key-", n), acknowledged)
+}
+
+// postHook sends a request with an idempotency key, and reports whether it had an answer. All answers to a key name the same run.
+func postHook(t *testing.T, url, path, body, key string, acknowledged map[string]string) bool {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Replace(url, "ws://", "http://", 1)+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return false
 	}
 	r.Header.Set("Authorization", "Bearer "+hooksToken)
 	r.Header.Set("Idempotency-Key", key)
@@ -110,10 +97,11 @@ func sendHook(t *testing.T, url string, n int, acknowledged map[string]string) b
 		if answer.StatusCode == http.StatusServiceUnavailable {
 			return false
 		}
-		t.Fatalf("request %d: %s %+v", n, answer.Status, said)
+		t.Errorf("%s: %s %+v", key, answer.Status, said)
+		return false
 	}
 	if was := acknowledged[key]; was != "" && was != said.RunID {
-		t.Errorf("request %d is run %s, and was run %s", n, said.RunID, was)
+		t.Errorf("%s is run %s, and was run %s", key, said.RunID, was)
 	}
 	acknowledged[key] = said.RunID
 	return true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,12 +14,9 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
-	"github.com/pronto-lab/openclawd/database"
-	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/mcp/mcptest"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
-	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // mcpRounds is how often the server is killed while its agents call an MCP server.
@@ -38,68 +34,36 @@ const mcpScript = `{"rules": [
 // Promise: outside-effects
 func TestKillsAroundOutsideEffects(t *testing.T) {
 	t.Parallel()
-	rounds, base := crashSetting(t, storetest.EnvCrashRounds, mcpRounds), crashSetting(t, storetest.EnvCrashSeedBase, rand.Uint64())
-	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, base)
-	dir := t.TempDir()
-	file := filepath.Join(dir, "effects.txt")
-	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true}, eden: {}, seum: {}}},
+	k := newKills(t, mcpRounds)
+	file := filepath.Join(k.dir, "effects.txt")
+	k.configure(t, fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true}, eden: {}, seum: {}}},
 		models: {scripted: {script: 'mcp.json'}}, mcp: {servers: {files: {command: %q, args: ['-test.run=^$'], env: {%s: %q, %s: %q, %s: '20ms'}}}}}`,
-		os.Args[0], mcptest.Env, mcptest.Good, mcptest.EnvEffects, file, mcptest.EnvSlow)
-	for name, text := range map[string]string{settings.FileName: conf, "mcp.json": mcpScript} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	asked := 0
-	for round := range rounds {
-		r := rand.New(rand.NewPCG(base+round, 4))
-		v := startVictim(t, dir)
+		os.Args[0], mcptest.Env, mcptest.Good, mcptest.EnvEffects, file, mcptest.EnvSlow), "mcp.json", mcpScript)
+	k.each(4, func(r *rand.Rand) {
+		v := startVictim(t, k.dir)
 		c := connect(t, v.url)
 		for range 6 {
-			message := fmt.Sprintf("append %d", asked)
+			message := fmt.Sprintf("append %d", k.asked)
 			if r.IntN(3) == 0 {
-				message = fmt.Sprintf("idempotent %d", asked)
+				message = fmt.Sprintf("idempotent %d", k.asked)
 			}
 			agent := []string{"main", "eden", "seum"}[r.IntN(3)]
-			asked++
-			if _, err := c.Call(t.Context(), "agent", map[string]any{"message": message, "agentId": agent, "sessionKey": fmt.Sprintf("agent:%s:s%d", agent, r.IntN(4)),
-				"idempotencyKey": fmt.Sprint("run-", asked)}); err != nil {
-				t.Fatal(err)
-			}
+			k.ask(t, c, agent, fmt.Sprint("s", r.IntN(4)), message)
 		}
-		kill := time.NewTimer(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
-		<-kill.C
-		v.kill()
+		killAfter(v, upTo(r, 400*time.Millisecond))
 		_ = c.Close()
-	}
-
-	p := startReloading(t, nil, func(o *Options) {
-		o.StateDir, o.DB, o.Gateway = dir, filepath.Join(dir, database.Name), "127.0.0.1:0"
 	})
+
+	p := k.last(t)
 	// The machine may be so slow that every earlier run was killed before its call.
-	if _, err := connect(t, gatewayURL(p.gatewayAddress())).Call(t.Context(), "agent", map[string]any{"message": fmt.Sprintf("append %d", asked), "agentId": "main",
-		"sessionKey": "agent:main:last", "idempotencyKey": "run-last"}); err != nil {
-		t.Fatal(err)
-	}
-	asked++
+	k.ask(t, connect(t, gatewayURL(p.gatewayAddress())), "main", "last", fmt.Sprintf("append %d", k.asked))
 	waitForWork(t, p.Program)
 	j := judgeEffects(t, p.Program)
-	if err := p.stop(); err != nil {
-		t.Error(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	times := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		times[strings.TrimSpace(line)]++
-	}
+	times := effectsIn(t, file)
+	once(t, times, func(line string) bool { return strings.HasPrefix(line, "append") })
 	twice := 0
 	for line, n := range times {
-		if n > 1 && strings.HasPrefix(line, "append") {
-			t.Errorf("%q had its effect %d times", line, n)
-		} else if n > 1 {
+		if n > 1 && !strings.HasPrefix(line, "append") {
 			twice++
 		}
 	}
@@ -108,13 +72,11 @@ func TestKillsAroundOutsideEffects(t *testing.T) {
 			t.Errorf("%q ended without an effect", line)
 		}
 	}
-	if len(j.outcome) > asked || len(j.outcome) == 0 { // runs that were killed before their first step are broken off
-		t.Errorf("%d of %d calls were made", len(j.outcome), asked)
+	if len(j.outcome) > k.asked || len(j.outcome) == 0 { // runs that were killed before their first step are broken off
+		t.Errorf("%d of %d calls were made", len(j.outcome), k.asked)
 	}
 	t.Logf("%d calls: %d outcomes are unknown; %d runs were continued; %d idempotent effects happened twice", len(j.outcome), j.unknown, j.resumed, twice)
-	if t.Failed() {
-		t.Fatalf("seed %d", base)
-	}
+	k.end(t, p)
 }
 
 // waitForWork waits until nothing is queued or running.

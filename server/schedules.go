@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/services/scheduler"
 )
 
@@ -14,7 +15,8 @@ import (
 const checkSlots = 4
 
 func (p *Program) newSchedules(a *agents, inForce func() *config.Config) *scheduler.Service {
-	return scheduler.New(scheduler.Options{Log: p.log, Queue: a.queue, Config: inForce, Workspace: p.workspaceOf, Commands: a.commands, Now: p.opts.Now, NewID: uuid.NewString,
+	return scheduler.New(scheduler.Options{Log: p.log, Queue: a.queue, Config: inForce, Workspace: p.workspaceOf, Commands: a.commands,
+		Tools: func() tool.Box { return a.tools }, Now: p.opts.Now, NewID: uuid.NewString,
 		Logger: p.opts.Logger.With("component", "schedules")})
 }
 

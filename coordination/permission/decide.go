@@ -20,6 +20,7 @@ const (
 	CodeInvalid = "invalid_approval"
 	CodeUnknown = "unknown_approval"
 	CodeState   = "wrong_state"
+	CodeUnseen  = "arguments_not_kept" // what is called with cannot be seen any more, or never could
 )
 
 // Event is an event to append to the approval's stream.

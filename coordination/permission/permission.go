@@ -37,7 +37,7 @@ const (
 
 // Limits.
 const (
-	MaxArguments = 16 << 10 // bytes that are stored
+	MaxArguments = 64 << 10 // bytes of what waits; all of them are stored, so that people see what they decide about
 	MaxReason    = 8 << 10  // bytes
 	MaxPending   = 200      // calls of one agent that wait
 )

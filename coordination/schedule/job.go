@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -40,15 +41,16 @@ const (
 
 // Limits of a job.
 const (
-	MinEvery    = time.Second
-	MaxMessage  = 256 << 10 // bytes
-	maxName     = 200       // characters, as of short texts
-	maxText     = 4 << 10   // bytes
-	maxArgs     = 64
-	maxTime     = 8_640_000_000_000_000 // ms since 1970: the last moment of an ECMAScript date
-	maxRuns     = 1_000_000_000
-	maxTimeouts = 7 * 24 * 3600 // seconds
-	MaxCheck    = 10 * 60       // seconds
+	MinEvery     = time.Second
+	MaxMessage   = 256 << 10 // bytes
+	maxName      = 200       // characters, as of short texts
+	maxText      = 4 << 10   // bytes
+	maxArgs      = 64
+	maxArguments = 16 << 10              // bytes of a check's arguments, all of which the log keeps
+	maxTime      = 8_640_000_000_000_000 // ms since 1970: the last moment of an ECMAScript date
+	maxRuns      = 1_000_000_000
+	maxTimeouts  = 7 * 24 * 3600 // seconds
+	MaxCheck     = 10 * 60       // seconds
 )
 
 // Refusal says why a job cannot be kept, changed or run.
@@ -115,7 +117,7 @@ func Check(j *coordination.CronJob) error {
 	if err := checkDelivery(j.Delivery); err != nil {
 		return err
 	}
-	if err := checkCommand(j.Check); err != nil {
+	if err := checkCheck(j.Check); err != nil {
 		return err
 	}
 	_, err := rhythmOf(j)
@@ -183,20 +185,53 @@ func checkDelivery(d *coordination.CronDelivery) error {
 	return nil
 }
 
-func checkCommand(c *coordination.CronCheck) error {
+func checkCheck(c *coordination.CronCheck) error {
 	if c == nil {
 		return nil
 	}
-	if len(c.Command) == 0 || len(c.Command) > maxArgs || c.Command[0] == "" {
-		return wrong("check.command", strings.Join(c.Command, " "), fmt.Sprintf("give a program and its arguments, at most %d in all", maxArgs))
-	}
-	for _, arg := range c.Command {
-		if len(arg) > maxText || !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
-			return wrong("check.command", arg, fmt.Sprintf("give at most %d bytes of UTF-8 without NUL", maxText))
+	switch {
+	case c.Tool != "" && len(c.Command) > 0:
+		return wrong("check", c.What(), "give command or tool, not both")
+	case c.Tool != "":
+		if err := checkTool(c); err != nil {
+			return err
+		}
+	case len(c.Arguments) > 0 || c.Nothing != "":
+		return wrong("check.tool", "", "give the tool that arguments and nothing belong to")
+	default:
+		if err := checkCommand(c.Command); err != nil {
+			return err
 		}
 	}
 	if c.TimeoutSeconds < 0 || c.TimeoutSeconds > MaxCheck {
 		return wrong("check.timeoutSeconds", strconv.FormatInt(c.TimeoutSeconds, 10), fmt.Sprintf("give 1 to %d, or 0 for 60", MaxCheck))
+	}
+	return nil
+}
+
+func checkCommand(argv []string) error {
+	if len(argv) == 0 || len(argv) > maxArgs || argv[0] == "" {
+		return wrong("check.command", strings.Join(argv, " "), fmt.Sprintf("give a program and its arguments, at most %d in all", maxArgs))
+	}
+	for _, arg := range argv {
+		if len(arg) > maxText || !utf8.ValidString(arg) || strings.ContainsRune(arg, 0) {
+			return wrong("check.command", arg, fmt.Sprintf("give at most %d bytes of UTF-8 without NUL", maxText))
+		}
+	}
+	return nil
+}
+
+func checkTool(c *coordination.CronCheck) error {
+	server, name, _ := strings.Cut(c.Tool, "__")
+	if server == "" || name == "" || len(c.Tool) > maxName || !utf8.ValidString(c.Tool) || strings.ContainsRune(c.Tool, 0) {
+		return wrong("check.tool", c.Tool, "give the tool of an MCP server as agents call it, e.g. mail__unread")
+	}
+	if len(c.Nothing) > maxText || !utf8.ValidString(c.Nothing) || strings.ContainsRune(c.Nothing, 0) {
+		return wrong("check.nothing", c.Nothing, fmt.Sprintf("give at most %d bytes of UTF-8 without NUL", maxText))
+	}
+	var object map[string]json.RawMessage
+	if len(c.Arguments) > 0 && (len(c.Arguments) > maxArguments || json.Unmarshal(c.Arguments, &object) != nil || object == nil) {
+		return wrong("check.arguments", string(c.Arguments), fmt.Sprintf("give an object of JSON of at most %d bytes", maxArguments))
 	}
 	return nil
 }

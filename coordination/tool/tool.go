@@ -25,6 +25,7 @@ const (
 	ByHTTP Entry = "http" // POST /tools/invoke
 	ByWire Entry = "wire" // tools.invoke
 	ByCLI  Entry = "cli"
+	ByJob  Entry = "job" // the check of a scheduled job
 )
 
 // Caller is the caller of a tool, on behalf of a session.

@@ -83,6 +83,9 @@ func jobFlags(f *pflag.FlagSet) {
 	f.String("missed", "", "`RULE` for times that were missed: skip, last, all")
 	f.Int("max-runs", 0, "end the job after `N` runs; 0: never")
 	f.StringArray("check", nil, "program and arguments, each with --check `WORD`: exit status 0: run, 1: there is nothing to do")
+	f.String("check-tool", "", "`NAME` of an MCP server's tool, server__tool, instead of --check")
+	f.String("check-arguments", "", "`JSON` object that --check-tool is called with")
+	f.String("check-nothing", "", "a result of --check-tool with this `TEXT` in it says that there is nothing to do")
 	f.Bool("keep-after-run", false, "keep a job of --at after its run")
 	f.Bool("disabled", false, "add it disabled")
 }
@@ -98,8 +101,8 @@ func paramsOf(f *pflag.FlagSet, now time.Time) (map[string]any, error) {
 	if f.Changed("max-runs") {
 		p["maxRuns"], _ = f.GetInt("max-runs")
 	}
-	if words, _ := f.GetStringArray("check"); len(words) > 0 {
-		p["check"] = map[string]any{"command": words}
+	if err := checkOf(p, f); err != nil {
+		return nil, err
 	}
 	if f.Changed("keep-after-run") {
 		keep, _ := f.GetBool("keep-after-run")
@@ -113,6 +116,28 @@ func paramsOf(f *pflag.FlagSet, now time.Time) (map[string]any, error) {
 		return nil, err
 	}
 	return p, payloadOf(p, f)
+}
+
+func checkOf(p map[string]any, f *pflag.FlagSet) error {
+	check := map[string]any{}
+	if words, _ := f.GetStringArray("check"); len(words) > 0 {
+		check["command"] = words
+	}
+	for flag, member := range map[string]string{"check-tool": "tool", "check-nothing": "nothing"} {
+		if f.Changed(flag) {
+			check[member], _ = f.GetString(flag)
+		}
+	}
+	if text, _ := f.GetString("check-arguments"); text != "" {
+		if !json.Valid([]byte(text)) {
+			return fmt.Errorf("--check-arguments: %q is no JSON: give an object such as {\"folder\": \"inbox\"}", coordination.Head(text, 80))
+		}
+		check["arguments"] = json.RawMessage(text)
+	}
+	if len(check) > 0 {
+		p["check"] = check
+	}
+	return nil
 }
 
 func scheduleOf(p map[string]any, f *pflag.FlagSet, now time.Time) error {

@@ -48,14 +48,15 @@ func TestCommandLines(t *testing.T) {
 		"run|j|--due":                      `cron.run {"id":"j","mode":"due"}`,
 		"runs|j|--status|error":            `cron.runs {"id":"j","limit":50,"status":"error"}`,
 		"rm|j":                             `cron.remove {"id":"j"}`,
-		"disable|j":                        `cron.update {"id":"j","patch":{"enabled":false}}`,
+		"edit|j|--check-tool|m__u|--check-arguments|{}|--check-nothing|no": `cron.update {"id":"j","patch":{"check":{"arguments":{},"nothing":"no","tool":"m__u"}}}`,
+		"disable|j": `cron.update {"id":"j","patch":{"enabled":false}}`,
 	} {
 		if call, _, err := ask(strings.Split(line, "|"), "{}"); err != nil || call != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", line, err, call, want)
 		}
 	}
 	for _, line := range []string{"add", "add|--every|10m", "add|--every|x|--message|m", "add|--every|1m|--at|2m|--message|m", "add|--tz|UTC|--every|1m|--message|m", "edit|j",
-		"add|--every|1m|--message|m|--system-event|e"} {
+		"add|--every|1m|--message|m|--system-event|e", "edit|j|--check-tool|m__u|--check-arguments|{"} {
 		if call, _, err := ask(strings.Split(line, "|"), "{}"); err == nil {
 			t.Errorf("%s: asked %s", line, call)
 		}

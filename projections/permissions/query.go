@@ -111,6 +111,23 @@ func Show(tx eventstore.Tx, id string) (Shown, bool, error) {
 	return projections.ReadOne(tx, "read an approval of a call", selectShown+" WHERE a.name = ?", []any{nameOf(id)}, shown)
 }
 
+// Named returns the approval that an id names, or the beginning of one, if it is long enough: only where no other one was ever asked for
+// whose id begins so. several reports that there are others.
+func Named(tx eventstore.Tx, id string) (a Shown, found, several bool, err error) {
+	if a, found, err = Show(tx, id); err != nil || found || len(id) < shortID {
+		return a, found, false, err
+	}
+	from := nameOf(id)
+	list, err := projections.ReadAll(tx, "look for an approval of a call", selectShown+" WHERE a.name >= ? AND a.name < ? ORDER BY a.name LIMIT 2", []any{from, from + "\x7f"}, shown)
+	if err != nil || len(list) == 0 {
+		return Shown{}, false, false, err
+	}
+	return list[0], len(list) == 1, len(list) > 1, nil
+}
+
+// shortID is how many characters of an id clients show and send at least.
+const shortID = 8
+
 func shown(r eventstore.Row) Shown {
 	s := Shown{Approval: one(r)}
 	at := len(columns)

@@ -10,12 +10,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/subprocess"
 	"github.com/pronto-lab/openclawd/projections/schedules"
@@ -36,11 +38,11 @@ const (
 
 // checkPayload is the payload of the work.
 type checkPayload struct {
-	JobID          string   `json:"jobId"`
-	RunID          string   `json:"runId"`
-	AgentID        string   `json:"agentId,omitempty"`
-	Command        []string `json:"command"`
-	TimeoutSeconds int64    `json:"timeoutSeconds,omitempty"`
+	JobID      string `json:"jobId"`
+	RunID      string `json:"runId"`
+	AgentID    string `json:"agentId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	coordination.CronCheck
 }
 
 // checkResult is the result of a check.
@@ -49,13 +51,13 @@ type checkResult struct {
 	Found   string `json:"found,omitempty"`
 }
 
-// queueCheck queues the command that decides whether there is anything to do.
+// queueCheck queues what decides whether there is anything to do.
 func (b *beginning) queueCheck(row *schedules.Row) error {
 	j := &row.Job
 	if !b.o.Config().Cron.Checks {
 		return b.finish(row, coordination.CronRunFinished{Status: schedule.Error, DeliveryStatus: schedule.NotRequested, Error: errChecksOff.Error()})
 	}
-	payload, err := json.Marshal(checkPayload{j.ID, row.RunID, j.AgentID, j.Check.Command, j.Check.TimeoutSeconds})
+	payload, err := json.Marshal(checkPayload{j.ID, row.RunID, j.AgentID, b.session(j).String(), *j.Check})
 	if err != nil {
 		return fmt.Errorf("write the check of a job: %w", err)
 	}
@@ -66,14 +68,14 @@ func (b *beginning) queueCheck(row *schedules.Row) error {
 	return err
 }
 
-// Checks returns the handler of checks. A command is run again after a crash, so it must only look.
+// Checks returns the handler of checks. A command is run again after a crash, so it must only look; a tool only if it says that it may be.
 func (x *Service) Checks() worker.Handler {
 	return worker.Task(worker.Policy{MaxAttempts: 2, Timeout: schedule.MaxCheck*time.Second + time.Minute, Then: x.checked}, x.runCheck)
 }
 
 var errChecksOff = errors.New("the job has a check, and checks are off: set cron.triggers.enabled to true")
 
-// runCheck runs the command in the sandbox of the agent's own commands; without one, if the configuration says that there is none.
+// runCheck asks a command or a tool.
 func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordination.WorkScheduled) (json.RawMessage, error) {
 	p, err := payloadOf(what.Payload)
 	if err != nil {
@@ -85,8 +87,24 @@ func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordina
 	}
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(time.Duration(p.TimeoutSeconds)*time.Second, usualCheck))
 	defer stop()
-	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
 	agent := cmp.Or(p.AgentID, conf.DefaultAgentID())
+	ask := x.askCommand
+	if p.Tool != "" {
+		ask = x.askTool
+	}
+	result, err := ask(ctx, conf, agent, &p)
+	switch {
+	case context.Cause(ctx) == worker.ErrDrained:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, worker.Permanent(fmt.Errorf("the check failed: %w", err))
+	}
+	return json.Marshal(result)
+}
+
+// askCommand runs the command in the sandbox of the agent's own commands; without one, if the configuration says that there is none.
+func (x *Service) askCommand(ctx context.Context, conf *config.Config, agent string, p *checkPayload) (result checkResult, err error) {
+	out, failed := &bounded{most: maxFound}, &bounded{most: maxError}
 	exit, ended := 0, ""
 	switch {
 	case conf.Tools.Exec.Sandbox == config.SandboxOff:
@@ -97,21 +115,54 @@ func (x *Service) runCheck(ctx context.Context, _ workqueue.Item, what *coordina
 		exit, ended, err = x.o.Commands.Run(ctx, conf, agent, p.Command, out, failed)
 	}
 	switch {
-	case context.Cause(ctx) == worker.ErrDrained:
-		return nil, context.Cause(ctx)
 	case err == nil && ctx.Err() != nil:
 		err = ctx.Err()
 	case err == nil && ended != "":
 		err = fmt.Errorf("it was ended: %s", ended)
 	case err == nil && exit == nothing:
-		return json.Marshal(checkResult{Nothing: true})
+		return checkResult{Nothing: true}, nil
 	case err == nil && exit == 0:
-		return json.Marshal(checkResult{Found: clean(out.String(), maxFound)})
+		return checkResult{Found: clean(out.String(), maxFound)}, nil
 	case err == nil:
 		err = fmt.Errorf("exit status %d", exit)
 	}
-	return nil, worker.Permanent(fmt.Errorf("the check failed: %w: %s", err, clean(failed.String(), maxError)))
+	return checkResult{}, fmt.Errorf("%w: %s", err, clean(failed.String(), maxError))
 }
+
+// askTool calls the tool of an MCP server as the job's agent, so the agent's policy decides and the call is recorded like any other. A
+// repetition after a crash is the same call.
+func (x *Service) askTool(ctx context.Context, _ *config.Config, agent string, p *checkPayload) (checkResult, error) {
+	if x.o.Tools == nil || x.o.Tools() == nil {
+		return checkResult{}, errNoTools
+	}
+	arguments := p.Arguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	out, err := x.o.Tools().Call(ctx, tool.Caller{Entry: tool.ByJob, AgentID: agent, SessionKey: p.SessionKey, CallID: p.RunID, By: "job " + p.JobID}, p.Tool, arguments)
+	switch refused := (*tool.Error)(nil); {
+	case errors.As(err, &refused):
+		return checkResult{}, fmt.Errorf("%s: %s: %s", p.Tool, refused.Text, refused.Hint)
+	case err != nil:
+		return checkResult{}, fmt.Errorf("%s: %w", p.Tool, err)
+	case out.IsError:
+		return checkResult{}, fmt.Errorf("%s: %s", p.Tool, clean(out.Text, maxError))
+	case saysNothing(out.Text, p.Nothing):
+		return checkResult{Nothing: true}, nil
+	}
+	return checkResult{Found: clean(out.Text, maxFound)}, nil
+}
+
+// saysNothing reports whether a result means that there is nothing to do: it has no value in it, or a text that the job names.
+func saysNothing(result, nothing string) bool {
+	switch strings.TrimSpace(result) {
+	case "", "false", "null", "0", `""`, "[]", "{}":
+		return true
+	}
+	return nothing != "" && strings.Contains(result, nothing)
+}
+
+var errNoTools = errors.New("no tools are called here")
 
 var errNoCommands = errors.New("no commands are run here")
 

@@ -20,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/eventstore/storetest"
@@ -55,6 +56,7 @@ type plan struct {
 	tick      func() // before the service reads the clock; nil: nothing
 	ids       int
 	conf      *config.Config
+	box       tool.Box // what checks ask
 	*scheduler.Service
 }
 
@@ -98,7 +100,7 @@ func (p *plan) open() {
 		return catalogue.New(p.conf, catalogue.Options{Getenv: func(string) string { return "" }})
 	}
 	queue := runqueue.New(runqueue.Options{Log: db, Config: inForce, Models: models, Now: now, NewID: p.id})
-	p.Service = scheduler.New(scheduler.Options{Log: db, Queue: queue, Config: inForce, Workspace: func(string) string { return p.dir }, Now: now, NewID: p.id,
+	p.Service = scheduler.New(scheduler.Options{Log: db, Queue: queue, Config: inForce, Workspace: func(string) string { return p.dir }, Tools: func() tool.Box { return p.box }, Now: now, NewID: p.id,
 		Logger: slog.New(slog.DiscardHandler)})
 }
 

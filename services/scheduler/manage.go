@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -53,8 +55,14 @@ func (x *Service) check(j *coordination.CronJob) error {
 	}
 	conf := x.o.Config()
 	if j.Check != nil && !conf.Cron.Checks {
-		return &schedule.Refusal{Reason: schedule.CodeChecks, Field: "check", Value: strings.Join(j.Check.Command, " "),
-			HintText: "a check runs a command on this machine: set cron.triggers.enabled to true first"}
+		return &schedule.Refusal{Reason: schedule.CodeChecks, Field: "check", Value: j.Check.What(),
+			HintText: "a check runs a command on this machine, or calls a tool: set cron.triggers.enabled to true first"}
+	}
+	if c := j.Check; c != nil && c.Tool != "" {
+		server, _, _ := strings.Cut(c.Tool, "__")
+		if !slices.ContainsFunc(conf.MCP.Servers, func(s config.MCPServer) bool { return s.Name == server }) {
+			return &schedule.Refusal{Reason: schedule.CodeInvalid, Field: "check.tool", Value: c.Tool, HintText: "name a tool of an MCP server of the configuration: openclawd mcp tools lists them"}
+		}
 	}
 	if j.AgentID != "" && len(conf.Agents) > 0 && conf.AgentNamed(j.AgentID) == nil {
 		return &schedule.Refusal{Reason: schedule.CodeInvalid, Field: "agentId", Value: j.AgentID, HintText: "name an agent of the configuration"}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/backoff"
 	"github.com/pronto-lab/openclawd/internal/wait"
@@ -43,7 +44,8 @@ type Options struct {
 	Queue     Queue
 	Config    func() *config.Config // in force
 	Workspace func(agentID string) string
-	Commands  Commands // runs checks in the sandbox of agents' commands; nil: checks run only where the configuration has no sandbox
+	Commands  Commands        // runs checks in the sandbox of agents' commands; nil: checks run only where the configuration has no sandbox
+	Tools     func() tool.Box // that checks ask; nil: none
 	Now       func() time.Time
 	NewID     func() string // returns a new UUID
 	Logger    *slog.Logger

@@ -28,6 +28,9 @@ func (s *Service) Reject(ctx context.Context, id, person, reason string) (*permi
 func (s *Service) decide(ctx context.Context, id string, d permission.Decision) (*permission.Approval, error) {
 	return s.change(ctx, id, func(tx eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error) {
 		e, err := a.Decide(d, now)
+		if err == nil && d.Status == permission.Approved {
+			err = seen(tx, a)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -43,6 +46,16 @@ func (s *Service) decide(ctx context.Context, id string, d permission.Decision) 
 		others, err := decideCovered(tx, a, now)
 		return slices.Concat(appends, woken, others), err
 	})
+}
+
+// seen refuses an approval of a call whose arguments are not kept: earlier versions did not keep long ones. No one can see what it would permit.
+func seen(tx eventstore.Tx, a *permission.Approval) error {
+	shown, _, err := permissions.Show(tx, a.ID)
+	if err != nil || shown.Arguments != nil {
+		return err
+	}
+	return &permission.Refusal{Reason: permission.CodeUnseen, Field: "id", Value: a.ID, Text: "the arguments of the call " + a.ID + " are not kept, so it cannot be approved",
+		HintText: "reject it, and have the agent make it again"}
 }
 
 // decideCovered approves the other calls that wait and that a lasting permission covers, each for itself, and wakes their runs.

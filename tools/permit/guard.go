@@ -121,6 +121,9 @@ func mayNotWait(call *tools.Call, spec *tool.Spec) error {
 	case coordination.Mask(string(call.Args)) != string(call.Args):
 		return &tool.Error{Code: tool.CodeNoDecision, Text: "this call of " + spec.Name + " needs a decision of a person, and its arguments contain a secret, which is not kept while it waits",
 			Hint: "make the call without the secret, for example with the name of an environment variable"}
+	case len(call.Args) > permission.MaxArguments:
+		return &tool.Error{Code: tool.CodeNoDecision, Text: fmt.Sprintf("this call of %s needs a decision of a person, and its arguments have %d bytes, more than the %d that people are shown",
+			spec.Name, len(call.Args), permission.MaxArguments), Hint: "make smaller calls: write a long text in parts, or put it into a file that the call names"}
 	}
 	return nil
 }

@@ -149,3 +149,39 @@ func TestRefusalsOutlastPermissions(t *testing.T) {
 		t.Errorf("a later call: %v", err)
 	}
 }
+
+// What waits is kept whole. A call that is too large for people to see does not wait, and one whose arguments are not kept, as earlier versions
+// did with long ones, is not approved.
+func TestNoOneApprovesWhatIsNotKept(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	arguments := func(bytes int) string {
+		return `{"command":"` + strings.Repeat("x", bytes-len(`{"command":""}`)) + `"}`
+	}
+	if _, err := d.Approve(t.Context(), d.parked("r1", "eden", "exec", arguments(permission.MaxArguments)), "lee", ""); err != nil {
+		t.Errorf("a call with the largest arguments: %v", err)
+	}
+	refused := (*tool.Error)(nil)
+	if err := d.call("r2", "eden", "exec", arguments(permission.MaxArguments+1)); !errors.As(err, &refused) || refused.Code != tool.CodeNoDecision || refused.Hint == "" {
+		t.Errorf("a call with larger ones: %v", err)
+	}
+	const old = "call_00000000000000000000"
+	now := d.now.UnixMilli()
+	e := permission.Request(&permission.Ask{ID: old, Agent: "eden", Tool: "exec", Args: json.RawMessage(arguments(permission.MaxArguments + 1)), Now: now, Expire: now + 1_000})
+	appends, err := eventstore.One(coordination.CallApprovalStream(old), eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorAgent}, e.Data, now)
+	if err == nil {
+		_, err = d.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range []string{"", permission.ThisCall, permission.AnyCall} {
+		_, err := d.Approve(t.Context(), old, "lee", scope)
+		if unseen, is := errors.AsType[*permission.Refusal](err); !is || unseen.Reason != permission.CodeUnseen {
+			t.Errorf("%q: %v", scope, err)
+		}
+	}
+	if _, err := d.Reject(t.Context(), old, "lee", "too long"); err != nil {
+		t.Error(err)
+	}
+}

@@ -2744,8 +2744,17 @@ export interface components {
             /** @enum {string} */
             missed?: "skip" | "last" | "all";
             maxRuns?: number;
+            /** @description What is asked first, a command or the tool of an MCP server */
             check?: {
-                command: string[];
+                command?: string[];
+                /** @description As agents call it */
+                tool?: string;
+                /** @description Of the tool */
+                arguments?: {
+                    [key: string]: unknown;
+                };
+                /** @description A result of the tool with this text in it says that there is nothing to do */
+                nothing?: string;
                 /** Format: int64 */
                 timeoutSeconds?: number;
             };

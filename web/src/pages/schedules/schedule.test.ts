@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { locale } from '$lib/i18n/index.svelte';
-import { placeOf, untilOf, whenOf, type Job } from './schedule';
+import { checkOf, placeOf, untilOf, whenOf, type Job } from './schedule';
 
 const job = (more: object) => ({ id: 'j', payload: { kind: 'agentTurn' }, ...more }) as unknown as Job;
 
@@ -29,4 +29,11 @@ it('says how long it is until then, and where the answer goes', () => {
   expect(placeOf(job({ delivery: { mode: 'announce', channel: 'discord', to: 'channel:1' } }))).toBe(
     'discord · channel:1',
   );
+});
+
+it('says what is asked first: a command, or a tool with arguments', () => {
+  expect(checkOf({ command: ['test', '-f', 'mail'] })).toBe('test -f mail');
+  expect(checkOf({ tool: 'mail__unread', arguments: { folder: 'in' } })).toBe('mail__unread {"folder":"in"}');
+  expect(checkOf({ tool: 'mail__unread' })).toBe('mail__unread');
+  expect(checkOf({})).toBe('');
 });

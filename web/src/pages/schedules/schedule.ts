@@ -32,3 +32,8 @@ export function placeOf({ delivery }: Job): string {
   if (!delivery.channel || delivery.channel === 'last') return delivery.to || t(w.lastPlace);
   return [delivery.channel, delivery.to, delivery.threadId].filter(Boolean).join(' · ');
 }
+
+/** What a job asks first, as a text: its command, or its tool with arguments. */
+export function checkOf({ command, tool, arguments: given }: NonNullable<Job['check']>): string {
+  return tool ? [tool, given && JSON.stringify(given)].filter(Boolean).join(' ') : (command ?? []).join(' ');
+}

@@ -114,7 +114,7 @@ export const w = words({
   missed: { ko: '놓친 때', en: 'Missed times' },
   most: { ko: '실행 한도', en: 'Most runs' },
   ran: { ko: (n: string) => `지금까지 ${n}번`, en: (n: string) => `${n} so far` },
-  check: { ko: '먼저 묻는 명령', en: 'Command that is asked first' },
+  check: { ko: '먼저 묻는 것', en: 'Asked first' },
   runs: { ko: '실행', en: 'Runs' },
   noRuns: { ko: '아직 실행한 적이 없습니다.', en: 'It has not run yet.' },
   gone: {

@@ -1,0 +1,143 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/permission"
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/services/approvals"
+	"github.com/pronto-lab/openclawd/tools/permit"
+)
+
+// decides is a gateway whose clients decide about calls.
+func decides(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t)
+	people := &approvals.Service{Config: func() *config.Config { return b.configuration.InForce() }}
+	b.approvals = people
+	b.reopen(t)
+	people.Calls = permit.New(permit.Options{Log: b.db, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Workspace: func(string) string { return "" }})
+	return b
+}
+
+// asks has a command wait for a person.
+func (b *bundle) asks(t *testing.T, id, command string) {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := b.now.Load()
+	e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "exec", SessionKey: "agent:eden:main", Args: args, Now: now, Expire: now + 60_000})
+	appends, err := eventstore.One(coordination.CallApprovalStream(id), eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorAgent}, e.Data, now)
+	if err == nil {
+		_, err = b.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type waitingCommand struct {
+	ID      string
+	Request struct {
+		Command string
+		Allowed []string `json:"allowedDecisions"`
+	}
+}
+
+// is checks what became of an approval.
+func (b *bundle) is(t *testing.T, id, status string) {
+	t.Helper()
+	var a *permission.Approval
+	_, err := b.db.Decide(t.Context(), func(tx eventstore.Tx) (_ []eventstore.StreamAppend, err error) {
+		a, _, err = permissions.Load(tx, id)
+		return nil, err
+	})
+	if err != nil || a.Status != status {
+		t.Errorf("%s is %q, %v; want %q", id, a.Status, err, status)
+	}
+}
+
+func detailOf(refused *protocol.Error, name string) string {
+	details, _ := refused.Details.(map[string]string)
+	return details[name]
+}
+
+// Clients show the first characters of an id, and people type them: they name the one approval that begins so, of all that were ever asked
+// for. Where there are two, or too few characters, nothing is decided.
+func TestShortIDsOfApprovals(t *testing.T) {
+	t.Parallel()
+	b := decides(t)
+	const first, second, third = "call_0b1c2d3e4f5061728394", "call_0b2c2d3e4f5061728394", "call_0b2fffffffffffffffff"
+	b.asks(t, first, "git push")
+	if one := want[waitingCommand](t, b, "exec.approval.get", `{"id":"call_0b1"}`); one.ID != first || one.Request.Command != "git push" || len(one.Request.Allowed) != 3 {
+		t.Errorf("%+v", one)
+	}
+	for _, short := range []string{"call_0b", "c", "0b1c2d3e", "call_0b3", "call_0b1c2d3e4f5061728394x", "call_%%%", "CALL_0B1"} {
+		refused := b.refused(t, "exec.approval.get", fmt.Sprintf(`{"id":%q}`, short))
+		if refused.Code != protocol.CodeInvalidRequest || detailOf(refused, "reason") != "APPROVAL_NOT_FOUND" {
+			t.Errorf("%s: %+v", short, refused)
+		}
+	}
+	b.is(t, first, permission.Pending)
+	said := want[struct{ ID, Decision string }](t, b, "exec.approval.resolve", `{"id":"call_0b1c","decision":"allow-once"}`)
+	if said.ID != first || said.Decision != "allow-once" {
+		t.Errorf("%+v", said)
+	}
+	b.is(t, first, permission.Approved)
+
+	b.asks(t, second, "git push")
+	b.answer(t, "exec.approval.resolve", `{"id":"call_0b2","decision":"deny"}`)
+	b.is(t, second, permission.Rejected)
+	b.asks(t, third, "rm -r /srv") // who types call_0b2 may mean the other one, which is decided
+	refused := b.refused(t, "exec.approval.resolve", `{"id":"call_0b2","decision":"allow-once"}`)
+	if !strings.Contains(refused.Message, "ambiguous") || detailOf(refused, "hint") == "" {
+		t.Errorf("%+v", refused)
+	}
+	b.is(t, third, permission.Pending)
+	b.answer(t, "approval.resolve", `{"id":"call_0b2f","decision":"deny"}`)
+	b.is(t, third, permission.Rejected)
+}
+
+// Clients show the beginning of a long command. Who sees only that may refuse the call, not allow it.
+func TestNoOneAllowsWhatIsCut(t *testing.T) {
+	t.Parallel()
+	b := decides(t)
+	const short, long, unkept = "call_aaaaaaaaaaaaaaaaaaaa", "call_bbbbbbbbbbbbbbbbbbbb", "call_cccccccccccccccccccc"
+	b.asks(t, short, strings.Repeat("x", 12_000))
+	b.asks(t, long, "echo "+strings.Repeat("x", 12_000)+"; rm -r /srv")
+	b.asks(t, unkept, strings.Repeat("x", permission.MaxArguments)) // as earlier versions kept no arguments
+	list := want[[]waitingCommand](t, b, "exec.approval.list", `{}`)
+	slices.SortFunc(list, func(a, b waitingCommand) int { return strings.Compare(a.ID, b.ID) })
+	if len(list) != 3 || strings.Contains(list[1].Request.Command, "rm -r") || !strings.HasSuffix(list[1].Request.Command, "...(truncated)...") {
+		t.Fatalf("%d commands wait: %.300q", len(list), list)
+	}
+	for i, allowed := range []string{"[allow-once allow-always deny]", "[deny]", "[deny]"} {
+		if got := fmt.Sprint(list[i].Request.Allowed); got != allowed {
+			t.Errorf("%s offers %s, want %s", list[i].ID, got, allowed)
+		}
+	}
+	for _, id := range []string{long, unkept} {
+		for _, decision := range []string{"allow-once", "allow-always"} { // a client may not look at what is offered
+			refused := b.refused(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":%q}`, id[:9], decision))
+			if detailOf(refused, "code") != "approval_not_shown" || !strings.Contains(detailOf(refused, "hint"), id) {
+				t.Errorf("%s %s: %+v", id, decision, refused)
+			}
+		}
+		b.is(t, id, permission.Pending)
+		b.answer(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":"deny"}`, id))
+		b.is(t, id, permission.Rejected)
+	}
+	b.answer(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":"allow-always"}`, short))
+	b.is(t, short, permission.Approved)
+}
