@@ -306,6 +306,20 @@ test('T-AXE inbox and its dialogs', async ({ page, working }) => {
   }
 });
 
+test('T-INBOX an agent whose plan waits is waiting, and its page leads to the decision', async ({ page, working }) => {
+  const team = await working();
+  await visit(page, team.server.url('agents'));
+  const row = page.locator('main [data-id="eden"]');
+  await team.call('eden', 'task_start', { description: '결제 배포', steps: [{ content: '배포' }] });
+  await expect(row).toContainText('작업 중');
+  await team.call('eden', 'plan_submit', { title: '배포 계획', steps: ['스테이징에 배포'] });
+  await expect(row).toContainText('대기 중');
+  await expect(row).toContainText('승인을 기다립니다.');
+  await row.getByRole('link').click();
+  await page.getByRole('link', { name: '승인 1건 기다림' }).click();
+  await expect(detail(page).getByRole('heading', { name: '배포 계획' })).toBeVisible();
+});
+
 test('T-INBOX a plan without a title has the name of its agent and its first step', async ({ page, serve, folder }) => {
   await writeHome(folder, [{ id: 'eden', name: '이든' }]);
   const plans = `${folder}/workspace-eden/.openclaw/plans`;

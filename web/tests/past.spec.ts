@@ -375,6 +375,15 @@ test('T-PAST a difference has the counts of the command', async ({ page, serve }
   await expect(page.getByRole('heading', { level: 2, name: /^대화/ })).toBeVisible();
 });
 
+test('T-PAST a comparison without points says what to write, and offers yesterday', async ({ page, hub }) => {
+  await visit(page, hub.url('time/diff'));
+  await expect(page.locator('main')).toContainText('어제 18:00, -2h, seq 300');
+  await page.locator('main').getByRole('button', { name: '하루 전과 지금 비교' }).click();
+  await expect(page).toHaveURL(/a=\d+&b=head/);
+  await expect(page.locator('main form input').first()).toHaveValue(/^seq \d+$/);
+  await expect(page.locator('main [data-group="conversations"] strong')).not.toHaveText('0');
+});
+
 test('T-PAST a difference begins with what is newly stuck, done, given up and there', async ({ page, hub }) => {
   const head = (await hub.api<{ seq: number }>('health')).seq;
   const url = `time/diff?a=100&b=${head}`;

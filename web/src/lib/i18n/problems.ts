@@ -44,6 +44,10 @@ const w = words({
     ko: (n: number) => `연속 ${n}번 실패했습니다.`,
     en: (n: number) => (n === 1 ? 'It failed once.' : `It failed ${n} times in a row.`),
   },
+  answerYourself: {
+    ko: '직접 답하거나, 상대가 하는 일을 보고 다시 물어보세요.',
+    en: 'Answer it yourself, or see what the agent is doing and ask again.',
+  },
   until: { ko: (time: string) => `${time}에 다시 합니다.`, en: (time: string) => `It is tried again at ${time}.` },
   ends: { ko: (time: string) => `${time}에 풀립니다.`, en: (time: string) => `It ends at ${time}.` },
   runningLong: { ko: '실행이 10분 넘게 끝나지 않습니다.', en: 'The run has taken more than 10 minutes.' },
@@ -158,6 +162,7 @@ export function problemNotes({ kind, code, fields }: Stuck): string[] {
     notes.push(fields.requests ? t(w.asked, list(helpers), fields.requests) : t(w.canUnblock, list(helpers)));
   if (fields.untilMs) notes.push(t(kind === 'suspended' ? w.ends : w.until, clockTime(fields.untilMs, false)));
   if (code && advice[code]) notes.push(t(advice[code]));
+  if (kind === 'escalated' && code === 'no_answer') notes.push(t(w.answerYourself));
   const step = kind === 'not_ready' || kind === 'warning' ? healthSteps[code as Schemas['HealthCode']] : undefined;
   if (step) notes.push(t(step));
   // The server's hint has names and places. It is English; the page it leads to has it.
