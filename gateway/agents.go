@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 )
 
 // agentMethods describe the agents and their files and models, as configured.
@@ -62,6 +64,8 @@ type agentInfo struct {
 	// Of protocol 4.
 	Workspace string       `json:"workspace,omitempty"`
 	Model     *agentModels `json:"model,omitempty"` // without it a page assumes that the agent cannot be messaged
+
+	Sandbox *sandboxes.State `json:"sandbox,omitempty"` // openclawd's own, likewise
 }
 
 // agentModels are an agent's models: the primary one, then the fallbacks in order.
@@ -78,10 +82,19 @@ type agentIdentity struct {
 	URL    string `json:"avatarUrl,omitempty"` // protocol 4, if the gateway serves the Control UI
 }
 
-func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
+func (s *Server) answerAgents(ctx context.Context, call *wire.Call) (any, error) {
 	c := s.opts.Configuration.InForce()
 	usual := greetingDefaults(c)
 	a := &agentsAnswer{DefaultID: usual.DefaultAgentID, MainKey: usual.MainKey, Scope: usual.Scope}
+	var probes []sandboxes.Probe
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		probes, err = sandboxes.Last(ctx, tx, "")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept := sandboxes.States(probes)
 	for _, agent := range agentsOf(c) {
 		one := agentInfo{ID: agent.ID, Name: agent.Name}
 		if i := agent.Identity; i != (config.Identity{}) {
@@ -93,6 +106,8 @@ func (s *Server) answerAgents(_ context.Context, call *wire.Call) (any, error) {
 				one.Identity.URL = s.pictureAt(c, agent.ID)
 			}
 			one.Workspace, one.Model = s.workspaceOf(agent.ID), &agentModels{choice.Primary, append([]string{}, choice.Fallbacks...)}
+			state := sandboxes.StateOf(kept, agent.ID)
+			one.Sandbox = &state
 		}
 		a.Agents = append(a.Agents, one)
 	}

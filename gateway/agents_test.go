@@ -5,7 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 )
 
 const manyAgents = `{
@@ -18,6 +21,35 @@ const manyAgents = `{
 		{id: 'seum', name: '세움', identity: {avatar: 'https://x/y.png'}}, {id: 'bare'},
 	]},
 }`
+
+// Clients of protocol 4 are told whether the commands of agents are kept in, as the last probe has found it.
+func TestAgentsAreListedWithTheirSandboxes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configure(t, manyAgents)
+	b.protocol = 4
+	appends, err := eventstore.One(coordination.SandboxStream("eden"), eventstore.NewEvent{Type: coordination.TypeSandboxProbed, AgentID: "eden", Actor: eventstore.ActorAgent},
+		coordination.SandboxProbed{Kind: "bubblewrap", Sandboxed: true, ProbedAtMs: 7}, b.now.Load())
+	if err == nil {
+		_, err = b.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	type listed struct {
+		ID      string
+		Sandbox sandboxes.State
+	}
+	for _, a := range want[struct{ Agents []listed }](t, b, "agents.list", `{}`).Agents {
+		wanted := sandboxes.State{State: sandboxes.Unprobed, Why: "no command was run yet, so no sandbox was probed"}
+		if a.ID == "eden" {
+			wanted = sandboxes.State{State: sandboxes.Holds, Kind: "bubblewrap", ProbedAtMs: 7, Why: "nothing outside was reached by the last probe"}
+		}
+		if a.Sandbox != wanted {
+			t.Errorf("%s: %+v, want %+v", a.ID, a.Sandbox, wanted)
+		}
+	}
+}
 
 func TestAgentsAreListedAsConfigured(t *testing.T) {
 	t.Parallel()

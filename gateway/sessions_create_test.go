@@ -95,9 +95,10 @@ func TestPagesOfProtocolFourAreToldWhatTheyNeed(t *testing.T) {
 	b := setup(t)
 	b.protocol = 4
 	b.configure(t, `{agents: {defaults: {model: {primary: 'a/x', fallbacks: ['a/y']}}, list: [{id: 'main'}, {id: 'eden', model: 'b/z'}]}}`)
+	sandbox := `,"sandbox":{"state":"unprobed","why":"no command was run yet, so no sandbox was probed"}}`
 	wanted := `{"defaultId":"main","mainKey":"main","scope":"per-sender","agents":[` +
-		`{"id":"main","workspace":"/of/main","model":{"primary":"a/x","fallbacks":["a/y"]}},` +
-		`{"id":"eden","workspace":"/of/eden","model":{"primary":"b/z","fallbacks":[]}}]}`
+		`{"id":"main","workspace":"/of/main","model":{"primary":"a/x","fallbacks":["a/y"]}` + sandbox +
+		`,{"id":"eden","workspace":"/of/eden","model":{"primary":"b/z","fallbacks":[]}` + sandbox + `]}`
 	if got := string(b.answer(t, "agents.list", `{}`)); got != wanted {
 		t.Errorf("got  %s\nwant %s", got, wanted)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/projections/agents"
 	"github.com/pronto-lab/openclawd/projections/index"
 	"github.com/pronto-lab/openclawd/projections/problems"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 )
 
 // agentState is how an agent is doing. Times are ms since 1970.
@@ -24,6 +25,7 @@ type agentState struct {
 	Discord  *agentBot       `json:"discord"`  // null: it has no bot, or that is unknown
 	Channels []agentChannel  `json:"channels"` // in which it has a bot; none if that is unknown
 	Tokens   agents.Tokens   `json:"tokens"`
+	Sandbox  sandboxes.State `json:"sandbox"`
 
 	Approvals int `json:"approvals"` // plans and calls of tools of it that wait for approval
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/monitor/monitortest"
 	"github.com/pronto-lab/openclawd/projections/agents"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 )
 
 // agentState is what an answer says about how an agent is doing.
@@ -33,6 +34,7 @@ type agentState struct {
 	}
 	Discord *struct{ State health.BotState }
 	Tokens  agents.Tokens
+	Sandbox sandboxes.State
 
 	Approvals int
 }
@@ -143,6 +145,41 @@ func TestAgentsWaitForApproval(t *testing.T) {
 			if got := all[id]; got.Status != status || got.Approvals != approvals {
 				t.Errorf("after %v minutes %s is %s with %d approvals, want %s with %d", minute, id, got.Status, got.Approvals, status, approvals)
 			}
+		}
+	}
+}
+
+// Agents are told with the sandbox of their commands, as it was found, and why it is so. Settings count for nothing.
+func TestAgentsSayWhetherTheirCommandsAreKeptIn(t *testing.T) {
+	t.Parallel()
+	b, _ := withOwnTasks(t, explaining, func(o *monitor.Options) {
+		o.OwnTasks.Team = func() []config.Agent { return []config.Agent{{ID: "eden"}, {ID: "seum"}, {ID: "ruda"}, {ID: "iru"}} }
+	})
+	b.ownTasks(t)
+	probed := func(agent string, minute float64, kind string, holds bool, fault string, reached ...string) {
+		found := coordination.SandboxProbed{Kind: kind, Sandboxed: holds, Error: fault, ProbedAtMs: int64(at(minute))}
+		for _, check := range reached {
+			found.Findings = append(found.Findings, coordination.SandboxFinding{Check: check, Reached: true})
+		}
+		b.happens(t, coordination.SandboxStream(agent), coordination.TypeSandboxProbed, agent, minute, found)
+	}
+	probed("eden", 1, "landlock", false, "", "network")
+	probed("eden", 2, "bubblewrap", true, "")
+	probed("seum", 1, "bubblewrap", false, "bwrap is not installed")
+	probed("seum", 2, "landlock", false, "", "token", "network")
+	probed("ruda", 1, "bubblewrap", true, "")
+	probed("ruda", 2, "off", false, "")
+	newContract(t, b).check(t, http.MethodGet, "/api/agents", http.StatusOK)
+	all := statesOf(t, b)
+	for id, want := range map[string]sandboxes.State{
+		"eden": {State: "holds", Kind: "bubblewrap", ProbedAtMs: int64(at(2)), Why: "nothing outside was reached by the last probe"},
+		"seum": {State: "open", Kind: "landlock", ProbedAtMs: int64(at(2)),
+			Why: "commands are refused: landlock: reached: token, network; bubblewrap: bwrap is not installed"},
+		"ruda": {State: "off", Kind: "off", ProbedAtMs: int64(at(2)), Why: "tools.exec.sandbox is off: commands do what the user of openclawd may do"},
+		"iru":  {State: "unprobed", Why: "no command was run yet, so no sandbox was probed"},
+	} {
+		if got := all[id].Sandbox; got != want {
+			t.Errorf("%s: %+v, want %+v", id, got, want)
 		}
 	}
 }

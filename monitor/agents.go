@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/projections/agents"
+	"github.com/pronto-lab/openclawd/projections/sandboxes"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -62,6 +63,11 @@ func (v *view) describeAgents(ctx context.Context, list []*agentAnswer) error {
 	if err != nil {
 		return err
 	}
+	probes, err := sandboxes.Last(ctx, v.tx, "")
+	if err != nil {
+		return err
+	}
+	kept := sandboxes.States(probes)
 	for _, a := range list {
 		id := strings.ToLower(a.ID)
 		a.Name, a.Kind = v.roster.Names[id], "unknown"
@@ -74,6 +80,7 @@ func (v *view) describeAgents(ctx context.Context, list []*agentAnswer) error {
 		if a.agentState, err = v.agentState(ctx, a, states[id]); err != nil {
 			return err
 		}
+		a.Sandbox = sandboxes.StateOf(kept, id)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func withoutStates(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if v["workspaceDir"] != nil {
-			for _, member := range []string{"status", "activity", "run", "queue", "next", "discord", "channels", "tokens", "approvals"} {
+			for _, member := range []string{"status", "activity", "run", "queue", "next", "discord", "channels", "tokens", "sandbox", "approvals"} {
 				delete(v, member)
 			}
 		}

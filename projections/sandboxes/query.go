@@ -83,6 +83,8 @@ func (e *Probe) found() string {
 		return e.Error
 	case len(open) == 0:
 		return "not reached: " + strings.Join(shut, ", ")
+	case len(shut) == 0:
+		return "reached: " + strings.Join(open, ", ")
 	}
 	return "reached: " + strings.Join(open, ", ") + "; not reached: " + strings.Join(shut, ", ")
 }
@@ -131,4 +133,54 @@ func Held(list []Probe) (open bool, found string) {
 		return true, "no sandbox holds for the commands of " + strings.Join(without, ", ") + ", by the last probes"
 	}
 	return false, "the sandbox held when it was last probed, for the commands of " + output.Count(int64(len(held)), "agent")
+}
+
+// Whether an agent's commands are kept in.
+const (
+	Holds    = "holds"    // the sandbox in use held
+	Open     = "open"     // none held: commands are refused
+	Off      = "off"      // there is none, as configured: commands do what the user of openclawd may do
+	Unprobed = "unprobed" // no command was run
+)
+
+// State is whether the commands of an agent are kept in, by its last probes, not by the settings.
+type State struct {
+	State      string `json:"state"`                // Holds, Open, Off, Unprobed
+	Kind       string `json:"kind,omitempty"`       // of the sandbox that was probed last: bubblewrap, landlock, container; off
+	Why        string `json:"why"`                  // in words
+	ProbedAtMs int64  `json:"probedAtMs,omitempty"` // 0: never
+}
+
+// States are the states of agents by id, as Last lists their probes. StateOf completes them.
+func States(list []Probe) map[string]State {
+	states := map[string]State{}
+	for i := range list {
+		e := &list[i]
+		s, known := states[e.AgentID]
+		switch {
+		case !known && e.Sandboxed:
+			s = State{State: Holds, Why: "nothing outside was reached by the last probe"}
+		case !known && e.Kind == Off:
+			s = State{State: Off, Why: "tools.exec.sandbox is off: commands do what the user of openclawd may do"}
+		case !known:
+			s = State{State: Open, Why: "commands are refused: " + e.Kind + ": " + e.found()}
+		case s.State == Open && !e.Sandboxed && e.Kind != Off: // another kind that was tried, too
+			s.Why += "; " + e.Kind + ": " + e.found()
+		default:
+			continue
+		}
+		if !known {
+			s.Kind, s.ProbedAtMs = e.Kind, e.ProbedAtMs
+		}
+		states[e.AgentID] = s
+	}
+	return states
+}
+
+// StateOf is the state of an agent, in lower case.
+func StateOf(states map[string]State, agentID string) State {
+	if s, known := states[agentID]; known {
+		return s
+	}
+	return State{State: Unprobed, Why: "no command was run yet, so no sandbox was probed"}
 }

@@ -120,7 +120,7 @@ type server struct {
 	says func() (tool.Output, error)
 }
 
-func (s *server) Sets() []*tools.Set                             { return []*tools.Set{s.set} }
+func (s *server) Sets() []*tools.Set                              { return []*tools.Set{s.set} }
 func (s *server) Await(context.Context, func(prefix string) bool) {}
 
 // withTools lets checks of a plan ask the tool mail__unread, and returns what answers for it.
@@ -191,7 +191,7 @@ func TestToolDecides(t *testing.T) {
 func TestToolOfACheckNeedsThePolicy(t *testing.T) {
 	t.Parallel()
 	for policy, because := range map[string]string{
-		`"tools": {"deny": ["mail__*"]}, `: "Tool not available: mail__unread",
+		`"tools": {"deny": ["mail__*"]}, `:                                                  "Tool not available: mail__unread",
 		`"tools": {"approvals": {"rules": [{"tools": ["mail__*"], "decision": "ask"}]}}, `:  "needs a decision of a person",
 		`"tools": {"approvals": {"rules": [{"tools": ["mail__*"], "decision": "deny"}]}}, `: "a rule of the configuration forbids",
 	} {

@@ -4523,6 +4523,19 @@ export interface components {
         }[];
         Agent: {
             id: string;
+            /** @description Whether its commands are kept in, by the last probes, not by the settings */
+            sandbox: {
+                /**
+                 * @description open: no sandbox holds, so commands are refused; off: there is none, as configured
+                 * @enum {string}
+                 */
+                state: "holds" | "open" | "off" | "unprobed";
+                /** @description Of the sandbox that was probed last: bubblewrap, landlock, container; off */
+                kind?: string;
+                why: string;
+                /** Format: int64 */
+                probedAtMs?: number;
+            };
             workspaceDir: string;
             hasCurrentTask: boolean;
             /** @description Number of open tasks; if files are read, of task files, including those without a task and those not read */
