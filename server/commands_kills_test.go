@@ -22,7 +22,7 @@ import (
 )
 
 // effectRounds is how often the server is killed around commands, writes, due times and hooks.
-var effectRounds = testscale.Of[uint64](5, 200)
+var effectRounds = testscale.Of[uint64](5, 20*testscale.Times)
 
 const (
 	effectsConfig = `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},

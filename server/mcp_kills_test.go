@@ -20,7 +20,7 @@ import (
 )
 
 // mcpRounds is how often the server is killed while its agents call an MCP server.
-var mcpRounds = testscale.Of[uint64](6, 60)
+var mcpRounds = testscale.Of[uint64](6, 20*testscale.Times)
 
 // mcpScript has agents add a line with the tool that a message names, and answer with the result.
 const mcpScript = `{"rules": [
