@@ -32,7 +32,8 @@ who=() team=()
 run() { "${who[@]}" "$@" "${team[@]}"; }
 
 serve() {
-  "${who[@]}" openclawd serve "$@" "${team[@]}" --api 127.0.0.1:0 --gateway 127.0.0.1:0 >"$work/serve.log" 2>&1 &
+  : >"$work/serve.log" # what the last server said must not be read for this one's words
+  "${who[@]}" openclawd serve "$@" "${team[@]}" --api 127.0.0.1:0 --gateway 127.0.0.1:0 >>"$work/serve.log" 2>&1 &
   pids+=($!)
 }
 
@@ -125,6 +126,9 @@ upgrade() {
   echo "upgraded with $before events"
 }
 
+# suggested matches the whole line in which the server says how to ask an agent.
+suggested=$'try: [^\n]*agent "hello" ([^\n]*)\n'
+
 # try_home NAME INSTALL...: from an empty home to the first answer of the sample team
 try_home() {
   echo "== $1"
@@ -134,7 +138,7 @@ try_home() {
   who=(env -i "PATH=$home/.local/bin:$home/node_modules/.bin:$PATH" "HOME=$home") team=()
   "$@"
   serve --sample
-  until [[ "$(cat "$work/serve.log")" =~ try:\ .*agent\ \"hello\"\ ([^$'\n']*) ]]; do
+  until [[ "$(cat "$work/serve.log"; echo .)" =~ $suggested ]]; do
     [ $((SECONDS - from)) -le $limit ] || fail "the server did not start: $(cat "$work/serve.log")"
     sleep 0.2
   done

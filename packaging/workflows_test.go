@@ -6,6 +6,17 @@ import (
 	"testing"
 )
 
+// Every lock file of npm and the image are looked after.
+func TestDependenciesAreLookedAfter(t *testing.T) {
+	t.Parallel()
+	said := text(t, "..", ".github", "dependabot.yml")
+	for _, dir := range []string{"/", "/web", "/docs/site", "/packaging/docker"} {
+		if !strings.Contains(said, "    directory: "+dir+"\n") {
+			t.Errorf("dependabot.yml does not look after %s", dir)
+		}
+	}
+}
+
 // A release consists of bytes that came out twice and packages that were installed; what CI calls exists.
 func TestReleaseIsTriedBeforeItIsDrafted(t *testing.T) {
 	t.Parallel()

@@ -22,9 +22,9 @@ func newDoctor(p *process) *cobra.Command {
 the tables, programs of MCP servers, tasks of agents that are no longer configured, undelivered Discord posts, the position in a followed log, the search file and the
 backups. Works beside a running server, which it asks for what only the server knows.
 
-Changes nothing without --fix. That fixes what can take nothing away: it closes the database and the token to other users (mode 0600), makes a
-backup if there is none or an old one, and verifies one that was not verified for long. Then it checks again. The configuration, the log and other
-programs are left to you.
+Changes nothing without --fix. That fixes what can take nothing away: it closes the database, openclaw.json and the token to other users (mode 0600), makes a
+backup if there is none or an old one, and verifies one that was not verified for long. Then it checks again. What the configuration says, the log
+and other programs are left to you.
 
 Exit codes: 0 no errors; 1 errors; 78 only errors of the configuration.`,
 		Example: "  openclawd doctor\n  openclawd doctor --state-dir ./team --json\n  openclawd doctor --fix",

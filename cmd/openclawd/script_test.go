@@ -75,7 +75,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
-			env.Setenv("OPENCLAW_GATEWAY_PORT", "0")  // any free one, unless a script says otherwise
+			env.Setenv("OPENCLAW_GATEWAY_PORT", "0") // any free one, unless a script says otherwise
+			env.Setenv("REPOSITORY", repository)
 			env.Setenv("GORACE", os.Getenv("GORACE")) // how the race detector ends a process
 			env.Values[runningKey{}] = &running{}
 			env.Values[sessionKey{}] = newSession(env, texts)

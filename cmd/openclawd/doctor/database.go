@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/pronto-lab/openclawd/database"
@@ -30,7 +31,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 		c.failed("database_unreadable", c.place.DB, "give this user read access to the file", err)
 		return
 	}
-	c.checkPermissions(info)
+	c.checkPermissions("permissions", c.place.DB, "what agents say", info)
 	if names := sqlite.Names(info); names > 1 {
 		linked := &eventstore.LinkedError{Path: c.place.DB, Names: names}
 		c.fail(linked.Code(), c.place.DB, linked.Hint(), "%v", linked)
@@ -51,13 +52,14 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 	c.checkSearch(log.Path())
 }
 
-func (c *checkup) checkPermissions(info fs.FileInfo) {
+// checkPermissions reports whether other users can access a file.
+func (c *checkup) checkPermissions(code, path, what string, info fs.FileInfo) {
 	const others = 0o077
-	if mode := info.Mode().Perm(); mode&others != 0 {
-		c.warn("permissions", c.place.DB, "chmod 600 "+c.place.DB, "other users can access what agents say: %s", mode)
+	if mode := info.Mode().Perm(); mode&others != 0 && runtime.GOOS != "windows" { // which has no such modes
+		c.warn(code, path, "chmod 600 "+path, "other users can access %s: %s", what, mode)
 		return
 	}
-	c.ok("permissions", c.place.DB, "readable only by its owner")
+	c.ok(code, path, "readable only by its owner")
 }
 
 func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +90,8 @@ func (c *checkup) failed(code, where, hint string, err error) {
 // configPrefix begins the codes of findings about the configuration.
 const configPrefix = "config_"
 
+const configExposed = configPrefix + "exposed"
+
 func (c *checkup) checkConfig() {
 	findings := append(slices.Clone(c.place.Findings), settings.CheckModels(c.place.Config, c.getenv)...)
 	findings = append(findings, settings.CheckBots(c.place.Config)...)
@@ -109,6 +112,9 @@ func (c *checkup) checkConfig() {
 	if err := found.Check(); err != nil {
 		c.failed(configPrefix+"refused", found.API.Source, "", err)
 		c.findings[len(c.findings)-1].Code = configPrefix + "refused"
+	}
+	if info, err := os.Stat(file); err == nil {
+		c.checkPermissions(configExposed, file, "the configuration, which may hold secrets", info)
 	}
 	switch {
 	case !c.place.Config.Found:

@@ -107,6 +107,7 @@ func (c *checkup) checkBackups() {
 	case err != nil:
 	case newest == nil && len(list) > 0:
 		c.warn("backup_unproved", list[0].File, "openclawd backup verify "+list[0].File, "no backup has a valid manifest")
+	case newest == nil && absent(c.place.DB):
 	case newest == nil:
 		c.warn("backup_none", dir, "openclawd backup create makes one; openclawd serve makes one a day", "there is no backup")
 	case c.now().Sub(newest.Time) > backupOldAfter:
@@ -117,4 +118,9 @@ func (c *checkup) checkBackups() {
 		c.ok("backup", newest.File, "%s, up to event %s, verified at %s", output.Count(int64(len(list)), "backup"), output.Thousands(newest.Seq),
 			output.Time(newest.Manifest.VerifiedAt.UnixMilli()))
 	}
+}
+
+func absent(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }

@@ -19,7 +19,7 @@ type Fixed struct{ Code, Done, Err string }
 const privateMode = 0o600
 
 // Fix fixes what cannot take anything away: it closes files to other users, and makes or verifies a backup. It changes neither the
-// configuration nor the log. Its error is ctx's.
+// content of the configuration nor the log. Its error is ctx's.
 func Fix(ctx context.Context, who Patient, findings []Finding) ([]Fixed, error) {
 	c := &checkup{place: who.Place, getenv: who.Getenv, now: who.Now}
 	c.server, _ = c.place.Status(ctx)
@@ -47,6 +47,8 @@ func (c *checkup) fixOf(f Finding) func(context.Context) (string, error) {
 	switch f.Code {
 	case "permissions":
 		return closeFile(c.place.DB)
+	case configExposed:
+		return closeFile(c.place.Config.File)
 	case "gateway_token":
 		file := settings.TokenFile(c.place.StateDir)
 		if kept, err := settings.ReadToken(file); err == nil && kept.Exposed {
