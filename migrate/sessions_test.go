@@ -134,7 +134,7 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	lines := []string{header("t1")}
-	for i := range 3_000 {
+	for i := range 5_000 {
 		lines = append(lines, said("a"+string(rune('a'+i%26))+string(rune('0'+i/26%10)), "user", "same words", i/60))
 	}
 	h.transcript("t1.jsonl", lines...)
@@ -143,7 +143,7 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	o := h.options()
 	read := 0
 	o.Progress = func(int64, int64) {
-		if read++; read == 2_200 {
+		if read++; read == 4_200 {
 			cancel()
 		}
 	}
