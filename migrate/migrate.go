@@ -53,6 +53,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	t.source, t.report.Era = source, source.Era
 	t.total = source.Size(ctx)
 	t.elsewhere()
+	t.granted(ctx)
 	for _, part := range []struct {
 		name string
 		take func(context.Context) error
