@@ -86,7 +86,7 @@ func (w *writer) begin(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until what was begun is stored.
+// wait waits until what was handed over is stored.
 func (w *writer) wait() error {
 	if w.storing == nil {
 		return nil
