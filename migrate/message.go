@@ -258,9 +258,15 @@ func withText(block json.RawMessage, text string) json.RawMessage {
 	return block
 }
 
+// program is what OpenClaw 2026.5 and later put before what a person writes in one of its own programs, for the model: which program it is.
+// The same of people in channels stays, since it says who spoke.
+var program = regexp.MustCompile("^Sender \\(untrusted metadata\\):\n```json\n\\{\n  \"label\": \"[^\"\n]*\",\n" +
+	"  \"id\": \"(?:cli|webchat(?:-ui)?|gateway-client|openclaw-[a-z-]+)\"\n\\}\n```\n+")
+
 func (s *said) unstamped(text string) string {
 	if s.Role != "user" {
 		return text
 	}
+	text = strings.TrimPrefix(text, program.FindString(text))
 	return strings.TrimPrefix(text, stamp.FindString(text))
 }

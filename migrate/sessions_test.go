@@ -164,6 +164,20 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	}
 }
 
+// What OpenClaw tells the model about its own programs is not what was said; who spoke in a channel is.
+func TestProgramsAreNotWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	sender := func(id string) string {
+		return "Sender (untrusted metadata):\n```json\n{\n  \"label\": \"" + id + "\",\n  \"id\": \"" + id + "\"\n}\n```\n\n"
+	}
+	h := newHome(t)
+	h.store(stored(mainKey, "t1", ""))
+	h.transcript("t1.jsonl", header("t1"), said("a1", "user", sender("cli")+"[Sat 2026-11-28 10:00 UTC] hello", 1),
+		said("a2", "user", sender("4711")+"hello", 2), said("a3", "assistant", sender("cli"), 3))
+	h.migrate()
+	h.wantShown("t1", "user: hello", "user: "+sender("4711")+"hello", "assistant: "+sender("cli"))
+}
+
 func TestPlansWriteNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
