@@ -14,6 +14,9 @@ import (
 // ErrNotObject is returned when a JSON object was expected and something else, or nothing, was there.
 var ErrNotObject = errors.New("coordination: not a JSON object")
 
+// ErrNotArray is returned when a JSON array was expected and something else, or nothing, was there.
+var ErrNotArray = errors.New("coordination: not a JSON array")
+
 // EachField calls visit for each member of a JSON object, in order, until visit returns false. Keys are unescaped and, unlike in
 // encoding/json, compared case-sensitively by callers. A duplicate key is visited twice.
 //
@@ -57,6 +60,45 @@ func EachField(object []byte, visit func(key string, raw []byte) bool) error {
 			return ErrNotObject
 		}
 	}
+}
+
+// EachElement visits the elements of a JSON array in order until visit returns false. What EachField says of its text holds here too.
+func EachElement(array []byte, visit func(raw []byte) bool) error {
+	i := skipSpace(array, 0)
+	if i >= len(array) || array[i] != '[' {
+		return ErrNotArray
+	}
+	if i = skipSpace(array, i+1); i < len(array) && array[i] == ']' {
+		return nil
+	}
+	for {
+		start := i
+		if i = skipValue(array, start); i < 0 {
+			return ErrNotArray
+		}
+		if !visit(array[start:i]) {
+			return nil
+		}
+		if i = skipSpace(array, i); i >= len(array) {
+			return ErrNotArray
+		}
+		switch array[i] {
+		case ']':
+			return nil
+		case ',':
+			i = skipSpace(array, i+1)
+		default:
+			return ErrNotArray
+		}
+	}
+}
+
+// TextValue returns a JSON string as Go text, as it is. Lone surrogates and invalid UTF-8 become U+FFFD.
+func TextValue(raw []byte) (value string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	return unquote(raw), true
 }
 
 // StringValue returns a JSON string as Go text, trimmed as ECMAScript trims. It is not ok for any other JSON value and

@@ -55,6 +55,49 @@ func TestEachFieldAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestEachElement(t *testing.T) {
+	t.Parallel()
+
+	var got []string
+	visit := func(raw []byte) bool {
+		got = append(got, string(raw))
+		return len(got) < 5
+	}
+	err := EachElement([]byte(` [ 1 , "x]\"," ,{"n":[1,"]"]}, [], null , 6] `), visit)
+	if want := []string{`1`, `"x]\","`, `{"n":[1,"]"]}`, `[]`, `null`}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	got = nil
+	if err := EachElement([]byte("[ ]"), visit); err != nil || got != nil {
+		t.Errorf("an empty array has %q, %v", got, err)
+	}
+}
+
+func TestEachElementOfOtherText(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{``, ` `, `{}`, `"x"`, `null`, `[`, `[1`, `[1,`, `[,1]`, `[1 2]`, `["x`, `[[1}`, `["\`} {
+		if err := EachElement([]byte(text), func([]byte) bool { return true }); !errors.Is(err, ErrNotArray) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestTextValue(t *testing.T) {
+	t.Parallel()
+
+	for raw, want := range map[string]string{`""`: "", `" a\n "`: " a\n ", `"\ud83d\ude00\ud83d"`: "\U0001F600\uFFFD", "\"\xff\"": "\uFFFD"} {
+		if got, ok := TextValue([]byte(raw)); got != want || !ok {
+			t.Errorf("%s: %q, %v", raw, got, ok)
+		}
+	}
+	for _, raw := range []string{``, `"`, `1`, `null`, `["a"]`} {
+		if got, ok := TextValue([]byte(raw)); got != "" || ok {
+			t.Errorf("%s: %q, %v", raw, got, ok)
+		}
+	}
+}
+
 func TestStringValue(t *testing.T) {
 	t.Parallel()
 

@@ -2,51 +2,140 @@ package migrate
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/migrate/openclaw"
 )
 
-// entry is a line of a transcript of OpenClaw.
+// entry is a line of a transcript of OpenClaw. What is raw belongs to the line.
 type entry struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Timestamp json.RawMessage `json:"timestamp"` // text, or ms since 1970
-	Reason    string          `json:"reason"`    // of a reset
-	Summary   string          `json:"summary"`   // of a compaction
-	Message   *said           `json:"message"`
+	Type      string
+	ID        string
+	Timestamp []byte // text, or ms since 1970
+	Reason    string // of a reset
+	Summary   string // of a compaction
+	Message   *said
 }
 
 // said is a message.
 type said struct {
-	Role       string          `json:"role"`
-	Content    json.RawMessage `json:"content"` // text, or a list of blocks
-	Timestamp  json.RawMessage `json:"timestamp"`
-	ToolCallID string          `json:"toolCallId"`
-	ToolName   string          `json:"toolName"`
-	IsError    bool            `json:"isError"`
-	API        string          `json:"api"`
-	Provider   string          `json:"provider"`
-	Model      string          `json:"model"`
-	StopReason string          `json:"stopReason"`
-	Error      string          `json:"errorMessage"`
-	Usage      *struct {
-		Input      float64 `json:"input"`
-		Output     float64 `json:"output"`
-		CacheRead  float64 `json:"cacheRead"`
-		CacheWrite float64 `json:"cacheWrite"`
-		Total      float64 `json:"totalTokens"`
-	} `json:"usage"`
-	Provenance *struct {
-		Kind             string `json:"kind"`
-		SourceSessionKey string `json:"sourceSessionKey"`
-	} `json:"provenance"`
+	Role         string
+	Content      []byte // text, or a list of blocks
+	Timestamp    []byte
+	ToolCallID   string
+	ToolName     string
+	IsError      bool
+	API          string
+	Provider     string
+	Model        string
+	StopReason   string
+	Error        string
+	Usage        *coordination.SessionUsage
+	ProvenanceOf string // kind
+	SourceKey    string // session that it came from
 }
 
+// parse reads an entry. A member of an unexpected type is blank.
+func parse(text []byte) (*entry, error) {
+	if !json.Valid(text) {
+		return nil, openclaw.ErrNotJSON
+	}
+	e := &entry{}
+	eachField(text, func(name string, raw []byte) {
+		switch name {
+		case "type":
+			setText(&e.Type, raw)
+		case "id":
+			setText(&e.ID, raw)
+		case "timestamp":
+			e.Timestamp = raw
+		case "reason":
+			setText(&e.Reason, raw)
+		case "summary":
+			setText(&e.Summary, raw)
+		case "message":
+			if raw[0] == '{' {
+				e.Message = &said{}
+				eachField(raw, e.Message.set)
+			}
+		}
+	})
+	return e, nil
+}
+
+// set sets a member of the message.
+func (s *said) set(name string, raw []byte) {
+	switch name {
+	case "role":
+		setText(&s.Role, raw)
+	case "content":
+		s.Content = raw
+	case "timestamp":
+		s.Timestamp = raw
+	case "toolCallId":
+		setText(&s.ToolCallID, raw)
+	case "toolName":
+		setText(&s.ToolName, raw)
+	case "isError":
+		s.IsError = string(raw) == "true"
+	case "api":
+		setText(&s.API, raw)
+	case "provider":
+		setText(&s.Provider, raw)
+	case "model":
+		setText(&s.Model, raw)
+	case "stopReason":
+		setText(&s.StopReason, raw)
+	case "errorMessage":
+		setText(&s.Error, raw)
+	case "usage":
+		s.Usage = usageOf(raw)
+	case "provenance":
+		eachField(raw, func(name string, raw []byte) {
+			switch name {
+			case "kind":
+				setText(&s.ProvenanceOf, raw)
+			case "sourceSessionKey":
+				setText(&s.SourceKey, raw)
+			}
+		})
+	}
+}
+
+// usageOf reads the usage of an answer, nil if there is none.
+func usageOf(raw []byte) *coordination.SessionUsage {
+	if raw[0] != '{' {
+		return nil
+	}
+	var input, output, total float64
+	eachField(raw, func(name string, raw []byte) {
+		n, _ := coordination.NumberValue(raw)
+		switch name {
+		case "input", "cacheRead", "cacheWrite":
+			input += n
+		case "output":
+			output = n
+		case "totalTokens":
+			total = n
+		}
+	})
+	return &coordination.SessionUsage{Input: int64(input), Output: int64(output), Total: int64(total)}
+}
+
+// eachField visits the members of an object in valid JSON. Something else has none.
+func eachField(raw []byte, visit func(name string, raw []byte)) {
+	_ = coordination.EachField(raw, func(name string, raw []byte) bool { // it is valid, or no object
+		visit(name, raw)
+		return true
+	})
+}
+
+func setText(to *string, raw []byte) { *to, _ = coordination.TextValue(raw) }
+
 // timeOf reads a time of an entry, ms since 1970; 0 for none.
-func timeOf(raw json.RawMessage) int64 {
+func timeOf(raw []byte) int64 {
 	if ms, ok := coordination.NumberValue(raw); ok {
 		return int64(ms)
 	}
@@ -97,17 +186,15 @@ func (s *said) convert(id string) *coordination.SessionMessage {
 	m.Text, m.Content = s.texts()
 	switch m.Author {
 	case "user":
-		if p := s.Provenance; p != nil && (p.Kind == "external_user" || p.Kind == "inter_session" || p.Kind == "internal_system") {
-			m.Provenance = p.Kind
-			if from, err := coordination.ParseSessionKey(p.SourceSessionKey); err == nil && p.Kind == "inter_session" {
+		if kind := s.ProvenanceOf; kind == "external_user" || kind == "inter_session" || kind == "internal_system" {
+			m.Provenance = kind
+			if from, err := coordination.ParseSessionKey(s.SourceKey); err == nil && kind == "inter_session" {
 				m.FromAgent = from.Agent
 			}
 		}
 	case "assistant":
 		m.API, m.Provider, m.Model, m.StopReason, m.Error = s.API, s.Provider, s.Model, s.StopReason, s.Error
-		if u := s.Usage; u != nil {
-			m.Usage = &coordination.SessionUsage{Input: int64(u.Input + u.CacheRead + u.CacheWrite), Output: int64(u.Output), Total: int64(u.Total)}
-		}
+		m.Usage = s.Usage
 		if s.Provider == "openclaw" { // gateway-injected, delivery-mirror
 			m.By = client
 		}
@@ -120,62 +207,66 @@ var stamp = regexp.MustCompile(`^\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{4}-\d{2}-\
 
 // texts returns the text of a message, and its blocks if they are more than that.
 func (s *said) texts() (text string, content json.RawMessage) {
-	if text, is := plainText(s.Content); is {
+	if text, is := coordination.TextValue(s.Content); is {
 		return s.unstamped(text), nil
 	}
 	var blocks []json.RawMessage
-	if json.Unmarshal(s.Content, &blocks) != nil {
-		return "", nil
-	}
 	var parts []string
-	only := true
-	for i, raw := range blocks {
-		var b map[string]json.RawMessage
-		if json.Unmarshal(raw, &b) != nil {
-			only = false
-			continue
+	only, stamped := true, ""
+	_ = coordination.EachElement(s.Content, func(raw []byte) bool { // it is valid, or no list
+		said, isText := blockText(raw)
+		if only = only && isText; isText {
+			if short := s.unstamped(said); short != said && len(blocks) == 0 {
+				said, stamped = short, short
+			}
+			parts = append(parts, said)
 		}
-		said, isText := plainText(b["text"])
-		if kind, _ := coordination.StringValue(b["type"]); kind != "text" || !isText {
-			only = false
-			continue
-		}
-		if short := s.unstamped(said); short != said && i == 0 {
-			b["text"], _ = json.Marshal(short) // texts always marshal
-			blocks[i], _ = json.Marshal(b)
-			said = short
-		}
-		parts = append(parts, said)
-	}
+		blocks = append(blocks, raw)
+		return true
+	})
 	text = strings.Join(parts, "\n\n")
-	if only && len(blocks) == 1 || len(blocks) == 0 {
+	if only && len(blocks) <= 1 {
 		return text, nil
+	}
+	if stamped != "" {
+		blocks[0] = withText(blocks[0], stamped)
 	}
 	content, _ = json.Marshal(blocks) // they were valid
 	return text, content
 }
 
+// blockText returns the text of a block that is nothing else.
+func blockText(block []byte) (text string, is bool) {
+	kind := ""
+	eachField(block, func(name string, raw []byte) {
+		switch name {
+		case "type":
+			setText(&kind, raw)
+		case "text":
+			text, is = coordination.TextValue(raw)
+		}
+	})
+	return text, is && kind == "text"
+}
+
+// withText returns a block with another text.
+func withText(block json.RawMessage, text string) json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(block, &members) // it is an object
+	members["text"], _ = json.Marshal(text)
+	block, _ = json.Marshal(members)
+	return block
+}
+
+// program is what OpenClaw 2026.5 and later put before what a person writes in one of its own programs, for the model: which program it is.
+// The same of people in channels stays, since it says who spoke.
+var program = regexp.MustCompile("^Sender \\(untrusted metadata\\):\n```json\n\\{\n  \"label\": \"[^\"\n]*\",\n" +
+	"  \"id\": \"(?:cli|webchat(?:-ui)?|gateway-client|openclaw-[a-z-]+)\"\n\\}\n```\n+")
+
 func (s *said) unstamped(text string) string {
 	if s.Role != "user" {
 		return text
 	}
+	text = strings.TrimPrefix(text, program.FindString(text))
 	return strings.TrimPrefix(text, stamp.FindString(text))
-}
-
-// plainText decodes a JSON string as it is.
-func plainText(raw json.RawMessage) (text string, is bool) {
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	return text, json.Unmarshal(raw, &text) == nil
-}
-
-// parse reads an entry. A member of an unexpected type is blank.
-func parse(text []byte) (*entry, error) {
-	var e entry
-	err := json.Unmarshal(text, &e)
-	if _, is := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !is {
-		return nil, err
-	}
-	return &e, nil
 }

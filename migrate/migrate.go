@@ -40,6 +40,7 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 		return nil, err
 	}
 	t := &taker{o: o, report: newReport(o.From, "", o.Log == nil)}
+	t.writer.refused = t.refused
 	if o.Log != nil {
 		t.writer.log = o.Log
 	}
@@ -48,9 +49,11 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	defer func() { err = errors.Join(err, t.writer.wait()) }() // after an error
 	t.source, t.report.Era = source, source.Era
 	t.total = source.Size(ctx)
 	t.elsewhere()
+	t.granted(ctx)
 	for _, part := range []struct {
 		name string
 		take func(context.Context) error
@@ -109,6 +112,12 @@ func (t *taker) left(p openclaw.Problem) { t.report.add(p) }
 // leave reports something that is not taken over.
 func (t *taker) leave(place, reason, detail, hint string) {
 	t.left(openclaw.Problem{Place: place, Reason: reason, Detail: detail, Hint: hint})
+}
+
+// refused reports an event that cannot be stored.
+func (t *taker) refused(from origin, reason error) {
+	from.count.Left++
+	t.leave(from.place, ReasonInvalidEntry, reason.Error(), "")
 }
 
 // progressed reports that some bytes of the source were read.

@@ -36,7 +36,7 @@ func (t *taker) people(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return t.writer.add(ctx, coordination.PairingStream(channel.Name, id), e, count)
+		return t.writer.add(ctx, coordination.PairingStream(channel.Name, id), e, origin{count, p.Place})
 	})
 }
 

@@ -33,10 +33,14 @@ const (
 	ReasonUnsupported  = openclaw.ReasonUnsupported
 	ReasonManaged      = "managed"      // OpenClaw makes the job by itself, and so does openclawd where it has one
 	ReasonRemovedHere  = "removed_here" // it was taken over and removed here since
+	ReasonPermission   = "permission"   // what an agent may do without being asked
+	ReasonCredential   = "credential"   // tokens of devices and keys of models, which are given again
+	ReasonWorkspace    = "workspace"    // files of agents, which are copied or shared
 )
 
 // notes are the reasons that lose nothing: they do not make a report incomplete.
-var notes = map[string]bool{ReasonClock: true, ReasonAgentGone: true, ReasonManaged: true, ReasonRemovedHere: true, openclaw.ReasonTorn: true}
+var notes = map[string]bool{ReasonClock: true, ReasonAgentGone: true, ReasonManaged: true, ReasonRemovedHere: true, ReasonCredential: true, ReasonWorkspace: true,
+	openclaw.ReasonTorn: true}
 
 // maxListed bounds the problems of a report. All are counted.
 const maxListed = 1_000

@@ -149,7 +149,7 @@ func (x *sessionTaker) transcript(tr *openclaw.Transcript) error {
 		}
 		opened, err := x.entry(tr, line)
 		stopped = !opened
-		return err
+		return err // also ErrNotJSON
 	})
 	if err != nil || stopped {
 		x.part = ""
@@ -175,8 +175,7 @@ func (x *sessionTaker) entry(tr *openclaw.Transcript, line openclaw.Line) (opene
 	place := fmt.Sprintf("%s:%d", tr.Place, line.Number)
 	e, err := parse(line.Text)
 	if err != nil {
-		x.leaveEntry(place, err)
-		return true, nil
+		return true, err
 	}
 	if at := e.at(); at >= earliest && at < latest {
 		x.ts, x.read = at, at
@@ -203,11 +202,6 @@ func (x *sessionTaker) entry(tr *openclaw.Transcript, line openclaw.Line) (opene
 	return true, x.message(m, e, tr, line, place)
 }
 
-func (x *sessionTaker) leaveEntry(place string, err error) {
-	x.report.count(Messages).Left++
-	x.leave(place, ReasonInvalidEntry, err.Error(), "")
-}
-
 // message takes over a message.
 func (x *sessionTaker) message(m *coordination.SessionMessage, e *entry, tr *openclaw.Transcript, line openclaw.Line, place string) error {
 	count := x.report.count(Messages)
@@ -227,15 +221,11 @@ var actors = map[string]eventstore.Actor{"user": eventstore.ActorHuman, "assista
 // add adds an event of the session, or reports why it cannot be stored.
 func (x *sessionTaker) add(e eventstore.NewEvent, data any, place string, count *Count) error {
 	e, err := e.With(data, x.ts)
-	if err == nil {
-		err = e.Check()
-	}
 	if err != nil {
-		count.Left++
-		x.leave(place, ReasonInvalidEntry, err.Error(), "")
+		x.refused(origin{count, place}, err)
 		return nil
 	}
-	return x.writer.add(x.ctx, coordination.SessionStream(x.key), e, count)
+	return x.writer.add(x.ctx, coordination.SessionStream(x.key), e, origin{count, place})
 }
 
 // open makes id the transcript that messages go to, and reports whether it could. A transcript that is not here yet is opened: with the

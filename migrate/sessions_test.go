@@ -134,7 +134,7 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	lines := []string{header("t1")}
-	for i := range 3_000 {
+	for i := range 5_000 {
 		lines = append(lines, said("a"+string(rune('a'+i%26))+string(rune('0'+i/26%10)), "user", "same words", i/60))
 	}
 	h.transcript("t1.jsonl", lines...)
@@ -143,7 +143,7 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	o := h.options()
 	read := 0
 	o.Progress = func(int64, int64) {
-		if read++; read == 2_200 {
+		if read++; read == 4_200 {
 			cancel()
 		}
 	}
@@ -162,6 +162,20 @@ func TestInterruptedRunsAreCompleted(t *testing.T) {
 	if h.head() != whole.head() {
 		t.Errorf("%d events after an interruption at %d, want %d", h.head(), part, whole.head())
 	}
+}
+
+// What OpenClaw tells the model about its own programs is not what was said; who spoke in a channel is.
+func TestProgramsAreNotWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	sender := func(id string) string {
+		return "Sender (untrusted metadata):\n```json\n{\n  \"label\": \"" + id + "\",\n  \"id\": \"" + id + "\"\n}\n```\n\n"
+	}
+	h := newHome(t)
+	h.store(stored(mainKey, "t1", ""))
+	h.transcript("t1.jsonl", header("t1"), said("a1", "user", sender("cli")+"[Sat 2026-11-28 10:00 UTC] hello", 1),
+		said("a2", "user", sender("4711")+"hello", 2), said("a3", "assistant", sender("cli"), 3))
+	h.migrate()
+	h.wantShown("t1", "user: hello", "user: "+sender("4711")+"hello", "assistant: "+sender("cli"))
 }
 
 func TestPlansWriteNothing(t *testing.T) {

@@ -28,14 +28,15 @@ func (x *sessionTaker) settings() error {
 		return err
 	}
 	id := idOf(0, "settings", x.key.String(), string(text))
-	if _, err := x.o.Log.EventByID(x.ctx, id); !errors.Is(err, eventstore.ErrNotFound) {
-		if err == nil {
-			count.Already++
-		}
-		return err
-	}
-	if err := x.writer.flush(x.ctx); err != nil { // the session must be in the tables
-		return err
+	return x.writer.then(x.ctx, func() (told func(), err error) { return x.patchOnce(id, values, count) })
+}
+
+// patchOnce changes the settings of the session here, unless that was done before. told reports it.
+func (x *sessionTaker) patchOnce(id eventstore.ID, values map[string]json.RawMessage, count *Count) (told func(), err error) {
+	if _, err := x.o.Log.EventByID(x.ctx, id); err == nil {
+		return func() { counted(count, true) }, nil
+	} else if !errors.Is(err, eventstore.ErrNotFound) {
+		return nil, err
 	}
 	var appends []eventstore.StreamAppend
 	var refused []*session.Refusal
@@ -44,13 +45,14 @@ func (x *sessionTaker) settings() error {
 		return appends, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, r := range refused {
-		x.leave(x.s.Place, ReasonSetting, r.Field+": "+r.Text, "")
-	}
-	counted(count, len(appends) == 0)
-	return nil
+	return func() {
+		for _, r := range refused {
+			x.leave(x.s.Place, ReasonSetting, r.Field+": "+r.Text, "")
+		}
+		counted(count, len(appends) == 0)
+	}, nil
 }
 
 // values returns the settings by their sessions.patch names.

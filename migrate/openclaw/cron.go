@@ -73,6 +73,9 @@ func (s *Source) Jobs(ctx context.Context, visit func(*Job) error) error {
 				return nil
 			}
 			return s.eachLine(log, func(line Line) error {
+				if !json.Valid(line.Text) {
+					return ErrNotJSON
+				}
 				run := &JobRun{Place: fmt.Sprintf("%s:%d", log, line.Number)}
 				if err := json.Unmarshal(line.Text, run); err != nil || run.Action != "finished" || run.RunAtMs == 0 {
 					s.problem(run.Place, ReasonInvalid, "it is not the end of a run", "")

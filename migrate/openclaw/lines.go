@@ -3,7 +3,6 @@ package openclaw
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +14,12 @@ const MaxLine = 15 << 20
 // Line is an entry of a transcript.
 type Line struct {
 	Number int64  // from 1
-	Text   []byte // JSON; valid until the next line
+	Text   []byte // from { on; valid until the next line
 	Size   int64  // of the source
 }
+
+// ErrNotJSON is what a visit of a line returns if its text is not JSON. The line is then reported, and the visit goes on.
+var ErrNotJSON = errors.New("the line is not a JSON object")
 
 // lineReader splits an input at its line feeds. It holds one line, at most MaxLine bytes of it.
 type lineReader struct {
@@ -67,8 +69,8 @@ func (l *lineReader) next() (line Line, ended bool, err error) {
 	}
 }
 
-// eachLine visits the lines of a file that are JSON objects. Others are reported with their number: a gateway that was killed leaves an
-// incomplete one. name is the file's. visit's error ends the visit and is returned.
+// eachLine visits the lines of a file that begin as JSON objects. Others, and those that visit finds to be none, are reported with their
+// number: a gateway that was killed leaves an incomplete one. name is the file's. Another error of visit ends the visit and is returned.
 func (s *Source) eachLine(name string, visit func(Line) error) error {
 	f := s.Open(name)
 	if f == nil {
@@ -90,20 +92,24 @@ func (s *Source) eachOf(name string, r io.Reader, visit func(Line) error) error 
 			s.unreadable(name, err)
 			return nil
 		}
-		place := fmt.Sprintf("%s:%d", name, line.Number)
+		if line.Text == nil {
+			s.problem(lineOf(name, line), ReasonTooLong, fmt.Sprintf("the line has %d bytes; at most %d can be stored", line.Size, MaxLine), "")
+			continue
+		}
+		if err = ErrNotJSON; line.Text[0] == '{' {
+			err = visit(line)
+		}
 		switch {
-		case line.Text == nil:
-			s.problem(place, ReasonTooLong, fmt.Sprintf("the line has %d bytes; at most %d can be stored", line.Size, MaxLine), "")
-		case line.Text[0] != '{' || !json.Valid(line.Text):
-			if ended {
-				s.problem(place, ReasonInvalid, "the line is not a JSON object", "")
-			} else {
-				s.problem(place, ReasonTorn, "the last line is incomplete: it is still being written, or its writer was killed", "migrate again once OpenClaw has stopped")
-			}
+		case err == nil:
+		case !errors.Is(err, ErrNotJSON):
+			return err
+		case ended:
+			s.problem(lineOf(name, line), ReasonInvalid, err.Error(), "")
 		default:
-			if err := visit(line); err != nil {
-				return err
-			}
+			s.problem(lineOf(name, line), ReasonTorn, "the last line is incomplete: it is still being written, or its writer was killed", "migrate again once OpenClaw has stopped")
 		}
 	}
 }
+
+// lineOf is the place of a line.
+func lineOf(name string, line Line) string { return fmt.Sprintf("%s:%d", name, line.Number) }

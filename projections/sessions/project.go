@@ -156,7 +156,7 @@ func (p *projector) reset(tx eventstore.Tx, e *projections.Event, k coordination
 	if err := p.open(tx, e, s, d.sessionID); err != nil {
 		return err
 	}
-	s.title, s.lastRole, s.lastText = "", "", ""
+	s.title, s.lastRole, s.lastText = "", "", preview{}
 	s.input, s.output, s.total, s.fresh = 0, 0, 0, true
 	s.aborted = false
 	return nil

@@ -42,10 +42,11 @@ type sessionRow struct {
 	label, spawner string
 	settings       settings
 
-	title, lastRole, lastText string
-	provider, model           string
-	input, output, total      int64
-	fresh                     bool
+	title, lastRole      string
+	lastText             preview
+	provider, model      string
+	input, output, total int64
+	fresh                bool
 
 	channel, to, account, thread string
 
@@ -64,7 +65,7 @@ func newSessions(table string) *projections.Table[int64, sessionRow] {
 			*s = sessionRow{
 				id: r.Int(0), key: r.Text(1), agent: r.Text(2), kind: r.Text(3), madeSeq: r.Int(4), createdAt: r.Int(5), updatedAt: r.Int(6), seq: r.Int(7),
 				transcript: r.Int(8), sessionID: r.Text(9), messages: r.Int(10), label: r.Text(11), spawner: r.Text(12), settings: settings(r.Text(13)),
-				title: r.Text(14), lastRole: r.Text(15), lastText: r.Text(16), provider: r.Text(17), model: r.Text(18),
+				title: r.Text(14), lastRole: r.Text(15), lastText: preview{short: r.Text(16)}, provider: r.Text(17), model: r.Text(18),
 				input: r.Int(19), output: r.Int(20), total: r.Int(21), fresh: r.Int(22) != 0,
 				channel: r.Text(23), to: r.Text(24), account: r.Text(25), thread: r.Text(26), aborted: r.Int(27) != 0,
 			}
@@ -72,7 +73,7 @@ func newSessions(table string) *projections.Table[int64, sessionRow] {
 		},
 		Args: func(args []any, s *sessionRow) []any {
 			return append(args, s.id, s.key, s.agent, s.kind, s.madeSeq, s.createdAt, s.updatedAt, s.seq, s.transcript, s.sessionID, s.messages, s.label,
-				s.spawner, string(s.settings), s.title, s.lastRole, s.lastText, s.provider, s.model, s.input, s.output, s.total,
+				s.spawner, string(s.settings), s.title, s.lastRole, s.lastText.text(), s.provider, s.model, s.input, s.output, s.total,
 				s.fresh, s.channel, s.to, s.account, s.thread, s.aborted)
 		},
 		Empty: func(s *sessionRow) bool { return s.gone },
@@ -87,15 +88,29 @@ const (
 	heard = 4 << 10
 )
 
+// preview is the last text of a session. It is made when it is written: of all messages between two writes, people see one.
+type preview struct {
+	short  string
+	of     string // what short is still to be made from; "": nothing
+	roster *coordination.Roster
+}
+
+func (p *preview) text() string {
+	if p.of != "" {
+		*p = preview{short: coordination.Preview(p.of, p.roster, maxLast)}
+	}
+	return p.short
+}
+
 // addMessage folds a message of the current transcript.
 func (s *sessionRow) addMessage(e *projections.Event, d *eventData) {
 	s.messages++
 	text := d.text
 	if len(text) > heard {
-		text = strings.ToValidUTF8(text[:heard], "")
+		text = strings.Clone(strings.ToValidUTF8(text[:heard], "")) // the row keeps it
 	}
 	if !d.internal { // people are not shown such messages
-		s.lastRole, s.lastText = d.author, coordination.Preview(text, e.Roster, maxLast)
+		s.lastRole, s.lastText = d.author, preview{of: text, roster: e.Roster}
 		if s.title == "" && d.author == "user" {
 			s.title = title(e, text)
 		}
