@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -128,7 +127,9 @@ func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (a
 	if attach.IsPicture(info.Type) || stored.Type == "" {
 		stored.Type = info.Type
 	}
-	stored.Name = nameOf(&stored)
+	if stored.Name == "" {
+		stored.Name = attach.NameOf("", stored.Type)
+	}
 	stored.Path = s.deposit(o, &stored)
 	return stored, nil
 }
@@ -148,20 +149,6 @@ func (s *Service) deposit(o *attach.Order, stored *attach.Stored) string {
 	}
 	s.o.Logger.Warn("a file of a message cannot be copied into the workspace", "agent", o.AgentID, "file", stored.Name, "err", err)
 	return ""
-}
-
-// nameOf is the name of a file, with the ending of its type if it has no name: photos of Telegram have none.
-func nameOf(stored *attach.Stored) string {
-	if stored.Name != "" {
-		return stored.Name
-	}
-	for _, one := range [...]struct{ kind, ending string }{{"image/jpeg", ".jpg"}, {"image/png", ".png"}, {"image/gif", ".gif"}, {"image/webp", ".webp"},
-		{"audio/ogg", ".ogg"}, {"audio/mpeg", ".mp3"}, {"video/mp4", ".mp4"}, {"application/pdf", ".pdf"}, {"text/plain", ".txt"}} {
-		if kind, _, _ := mime.ParseMediaType(stored.Type); kind == one.kind {
-			return "file" + one.ending
-		}
-	}
-	return "file"
 }
 
 func tooLarge(channelName string, limit int64) string {

@@ -69,3 +69,15 @@ func TestHowAPromptNamesFiles(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestNamesHaveEndings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, mediaType, want string }{
+		{"a.bin", "image/png", "a.bin"}, {"", "text/plain; charset=utf-8", "file.txt"}, {"", "", "file"}, {"photo", "image/jpeg", "photo.jpg"},
+		{"README", "application/octet-stream", "README"},
+	} {
+		if got := attach.NameOf(c.name, c.mediaType); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
