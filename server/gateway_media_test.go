@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/server/settings"
+	"github.com/pronto-lab/openclawd/tools/a2atest"
 )
 
 // allowingLoopback is a configuration whose web may be the test's.
@@ -141,4 +143,32 @@ func TestAClientSendsFilesToDiscord(t *testing.T) {
 		}
 		return strings.Join(all, "|")
 	})
+}
+
+// Telegram tells no bot what another posts: who is called gets the file from beside the log.
+func TestSiblingsGetFilesInTelegram(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 10)
+	team := startTelegramTeam(t, func(a a2atest.Asked) a2atest.Answer {
+		if a.Agent == "eden" {
+			told <- a.Last().Text
+		}
+		return a2atest.Say("seen")
+	})
+	const content = "a,b\n1,2\n"
+	team.deposit(t, "ruda", "numbers.csv", content)
+	ask := params("to", fmt.Sprint("telegram:", team.forum.ID), "message", "@이든 look\nMEDIA:numbers.csv", "agentId", "ruda", "idempotencyKey", "f/1")
+	calls[sentAnswer](t, connect(t, gatewayURL(team.gatewayAddress())), "send", ask)
+	team.shows(team.forum, "seen")
+	prompt := <-told
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
+	_, path, _ := strings.Cut(prompt, "[attachment: numbers.csv (text/plain, 8 bytes): ")
+	path, _, found := strings.Cut(path, "]")
+	copied, err := os.ReadFile(filepath.Join(team.workspaceOf("eden"), path))
+	if !found || string(copied) != content || err != nil {
+		t.Errorf("eden is told %q, %v, want a copy of the file", prompt, err)
+	}
+	if status, body := team.answers(t, http.MethodGet, "/api/files/"+sum); status != http.StatusOK || body != content {
+		t.Errorf("the API has %d %q", status, body)
+	}
 }

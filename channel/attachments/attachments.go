@@ -102,6 +102,9 @@ func (s *Service) Do(ctx context.Context, item workqueue.Item, what *coordinatio
 // fetch stores one file. An error is one that may go away.
 func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (attach.Stored, error) {
 	stored := attach.Stored{Name: f.Name, Type: f.Type, Size: f.Size}
+	if f.SHA256 != "" {
+		return s.take(o, f, &stored), nil
+	}
 	limit := s.o.Limit(o.Channel, o.AccountID)
 	bots := s.o.Bots(o.Channel)
 	switch {
@@ -132,6 +135,20 @@ func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (a
 	}
 	stored.Path = s.deposit(o, &stored)
 	return stored, nil
+}
+
+// take hands over a file that lies beside the log already.
+func (s *Service) take(o *attach.Order, f *attach.File, stored *attach.Stored) attach.Stored {
+	kept, err := s.o.Store.Get(f.SHA256)
+	if err != nil {
+		s.o.Logger.Warn("a posted file is not kept any more; the agent is told", "message", o.MessageID, "file", f.Name, "err", err)
+		stored.Reason = "it is no longer kept"
+		return *stored
+	}
+	stored.SHA256, stored.Size = f.SHA256, kept.Info.Bytes
+	_ = kept.Close() // it was only read
+	stored.Path = s.deposit(o, stored)
+	return *stored
 }
 
 // deposit copies a stored file into the workspace of the agent. Without the copy the agent still gets pictures.

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"mime"
+	"net/url"
 	"path"
 )
 
@@ -15,6 +16,18 @@ func NameOf(name, mediaType string) string {
 	}
 	return name + endingOf(mediaType)
 }
+
+// Address is where the API has a stored file.
+func Address(sha256, name string) string {
+	address := "/api/files/" + sha256
+	if named := address + "?name=" + url.QueryEscape(name); name != "" && len(named) <= maxAddress {
+		return named
+	}
+	return address
+}
+
+// maxAddress limits an address with a name, in bytes.
+const maxAddress = 200
 
 func endingOf(mediaType string) string {
 	kind, _, _ := mime.ParseMediaType(mediaType)
