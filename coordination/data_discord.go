@@ -41,7 +41,7 @@ type DiscordInbound struct {
 	// Kept of an observed message: at most 50 characters of its text, and its tokens.
 	Summary  string   `json:"summary,omitempty"`
 	Mentions []string `json:"mentions,omitempty"` // ids of users
-	URLs     []string `json:"urls,omitempty"`
+	URLs     []string `json:"urls,omitempty"`     // first those of posted files
 	PRs      []int    `json:"prNumbers,omitempty"`
 	CodeRefs []string `json:"codeRefs,omitempty"`
 }

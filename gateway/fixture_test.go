@@ -68,6 +68,7 @@ type bundle struct {
 	logs          *programLog
 	runs          gateway.Runs  // nil: no agents
 	posts         gateway.Posts // nil: nothing goes out
+	media         gateway.Media // nil: no files
 	bots          func() []health.Bot
 	approvals     gateway.Approvals // nil: another gateway decides
 	reads         *budget.Budget    // nil: what answers hold together has no bound
@@ -121,7 +122,7 @@ func (b *bundle) open(t testing.TB, change ...func(*sqlite.Options)) {
 		Log: db, Configuration: b.configuration, Logs: b.logs, Access: wire.Access{Mode: "token", Token: fixtureToken},
 		Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, NewID: uuid.NewString, Logger: slog.New(slog.DiscardHandler),
 		Version: "test", StateDir: filepath.Dir(b.database), Database: b.database, StartedAt: began,
-		Runs: b.runs, Posts: b.posts, Bots: b.bots, Approvals: b.approvals, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
+		Runs: b.runs, Posts: b.posts, Media: b.media, Bots: b.bots, Approvals: b.approvals, Reads: b.reads, ReadWait: 10 * time.Millisecond, Workspace: func(agentID string) string { return "/of/" + agentID },
 		Transcripts: sessions.NewCache(1<<20, db.Mark),
 	})
 }

@@ -74,27 +74,31 @@ func (s *Server) send(ctx context.Context, call *wire.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	waiting, stop := context.WithTimeout(ctx, sendWait)
+	defer stop()
 	if posts := s.opts.Posts; posts != nil && len(p.Key) <= run.MaxRunID {
 		switch _, again, err := posts.Sent(ctx, p.Key); {
 		case err != nil:
 			return nil, err
 		case again:
-			return s.sent(ctx, p.Key)
+			return s.sent(ctx, waiting, p.Key)
 		}
 	}
-	post, err := s.postOf(call, &p)
+	post, media, err := s.postOf(call, &p)
+	if err == nil {
+		err = s.fetchMedia(ctx, call.Method, &post, media)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if err := s.opts.Posts.Send(ctx, post); err != nil {
 		return nil, postRefusalOf(call.Method, err)
 	}
-	return s.sent(ctx, p.Key)
+	return s.sent(ctx, waiting, p.Key)
 }
 
-func (s *Server) sent(ctx context.Context, key string) (any, error) {
-	waiting, stop := context.WithTimeout(ctx, sendWait)
-	defer stop()
+// sent waits for a post as long as waiting lasts, which ends with ctx at the latest.
+func (s *Server) sent(ctx, waiting context.Context, key string) (any, error) {
 	now, err := s.opts.Posts.Await(waiting, key)
 	switch {
 	case ctx.Err() != nil:
@@ -122,48 +126,52 @@ type notSent struct {
 	MessageIDs []string `json:"messageIds,omitempty"` // the parts that were posted
 }
 
-func (s *Server) postOf(call *wire.Call, p *postParams) (delivery.Post, error) {
+// postOf is the post that is asked for, without the files that media names.
+func (s *Server) postOf(call *wire.Call, p *postParams) (post delivery.Post, media []source, err error) {
 	c := s.opts.Configuration.InForce()
-	media := coordination.TrimJS(p.MediaURL + strings.Join(p.MediaURLs, ""))
-	if coordination.TrimJS(p.Message) == "" && media == "" {
-		return delivery.Post{}, invalidRequest("invalid send params: text or media is required", fault{Field: "message", Hint: "give a message"})
+	text, media := p.media()
+	if text == "" && len(media) == 0 {
+		return post, nil, invalidRequest("invalid send params: text or media is required", fault{Field: "message", Hint: "give a message"})
 	}
 	if p.Channel != nil && channelNamed(*p.Channel) == webchat {
-		return delivery.Post{}, invalidRequest("unsupported channel: webchat (internal-only). Use chat.send for clients that show a session, or a channel that delivers",
+		return post, nil, invalidRequest("unsupported channel: webchat (internal-only). Use chat.send for clients that show a session, or a channel that delivers",
 			fault{Field: "channel", Value: *p.Channel})
 	}
 	channel, err := s.channelOf(c, "unsupported channel: ", p.Channel, p.To)
 	if err != nil {
-		return delivery.Post{}, err
+		return post, nil, err
 	}
 	for _, f := range [...]struct {
 		field string
 		given bool
-	}{{"mediaUrl", coordination.TrimJS(p.MediaURL) != ""}, {"mediaUrls", media != ""}, {"gifPlayback", p.Gif}, {"buffer", p.Buffer != ""},
+	}{{"gifPlayback", p.Gif}, {"buffer", p.Buffer != ""},
 		{"filename", p.Filename != ""}, {"contentType", p.ContentType != ""}, {"asVoice", p.Voice}, {"forceDocument", p.Document},
 		{"silent", p.Silent}, {"parseMode", p.ParseMode != ""}} {
 		if f.given {
-			return delivery.Post{}, invalidRequest("send: "+f.field+" is not supported", fault{Code: "not_kept", Field: f.field,
-				Hint: "leave it out: only text is posted; " + channel.Title + " previews links in it"})
+			return post, nil, invalidRequest("send: "+f.field+" is not supported", fault{Code: "not_kept", Field: f.field,
+				Hint: "leave it out; mediaUrl names a file to post"})
 		}
 	}
 	switch {
 	case len(p.Key) > run.MaxRunID:
-		return delivery.Post{}, invalidRequest("invalid send params: idempotencyKey is too long", fault{Field: "idempotencyKey",
+		return post, nil, invalidRequest("invalid send params: idempotencyKey is too long", fault{Field: "idempotencyKey",
 			Value: strconv.Itoa(len(p.Key)) + " bytes", Hint: "give at most " + strconv.Itoa(run.MaxRunID) + " bytes"})
 	case strings.Contains(p.Message+p.Key, "\x00"):
-		return delivery.Post{}, nulInMessage()
+		return post, nil, nulInMessage()
 	case len(p.Message) > maxInjected:
-		return delivery.Post{}, invalidRequest("message too large", fault{Field: "message", Value: strconv.Itoa(len(p.Message)) + " bytes",
+		return post, nil, invalidRequest("message too large", fault{Field: "message", Value: strconv.Itoa(len(p.Message)) + " bytes",
 			Hint: "shorten it to " + strconv.Itoa(maxInjected) + " bytes"})
 	}
 	at, err := placeMeant(channel, call.Method, "to", p.To, p.ThreadID)
 	if err != nil {
-		return delivery.Post{}, err
+		return post, nil, err
 	}
-	post := delivery.Post{Channel: channel.Name, Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), To: at.to, ThreadID: at.thread,
-		ReplyTo: messageNamed(channel, at.to, coordination.TrimJS(p.ReplyTo)), Text: coordination.TrimJS(p.Message)}
-	return post, s.inNameOf(c, call.Method, p, &post)
+	post = delivery.Post{Channel: channel.Name, Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), To: at.to, ThreadID: at.thread,
+		ReplyTo: messageNamed(channel, at.to, coordination.TrimJS(p.ReplyTo)), Text: text}
+	if err := checkMedia(call.Method, media); err != nil {
+		return post, nil, err
+	}
+	return post, media, s.inNameOf(c, call.Method, p, &post)
 }
 
 // inNameOf sets the agent and session of a post. Without either, the account itself speaks.

@@ -18,6 +18,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/coordination/run"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
@@ -77,11 +78,28 @@ func (p *postbox) Bots() []health.Bot {
 	return slices.Clone(p.bots)
 }
 
+// store is where the files of a fixture are kept. It has what is not refused by its name.
+func store(_ context.Context, agent string, p *delivery.Post, source string) (delivery.File, error) {
+	switch source {
+	case "outside":
+		return delivery.File{}, &tool.Error{Code: tool.CodeOutside, Text: "it is outside", Hint: "give another"}
+	case "large":
+		return delivery.File{}, &tool.Error{Code: tool.CodeTooLarge, Text: "it is too large", Hint: "give another"}
+	case "gone":
+		return delivery.File{}, &tool.Error{Code: tool.CodeUnavailable, Text: "it cannot be fetched", Hint: "later"}
+	case "slow":
+		return delivery.File{}, fmt.Errorf("fetch: %w", context.DeadlineExceeded)
+	case "unknown account":
+		return delivery.File{}, &delivery.Refusal{Field: "accountId", HintText: "name one"}
+	}
+	return delivery.File{Name: source, Type: agent + " in " + p.Channel, Size: 1}, nil
+}
+
 // posting is a gateway that posts.
 func posting(t *testing.T) (*bundle, *postbox) {
 	t.Helper()
 	b, box := setup(t), &postbox{ends: map[string]delivery.Sent{}}
-	b.posts, b.bots = box, box.Bots
+	b.posts, b.bots, b.media = box, box.Bots, store
 	b.configure(t, withDiscord)
 	b.reopen(t)
 	return b, box
@@ -265,8 +283,12 @@ func TestWhatIsNotPosted(t *testing.T) {
 		{`"to":"7 8"`, "to", "", none},
 		{`"to":"404"`, "to", "invalid_delivery", "invalid send params: to: give another one"},
 		{`"to":"7","accountId":"ghost"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one from channels.discord.accounts: b"},
-		{`"to":"7","mediaUrl":"https://x/a.png"`, "mediaUrl", "not_kept", "send: mediaUrl is not supported"},
-		{`"to":"7","mediaUrls":["https://x/a.png"]`, "mediaUrls", "not_kept", "send: mediaUrls is not supported"},
+		{`"to":"7","mediaUrls":["1","2","3","4","5","6","7","8","9","10"],"mediaUrl":"0"`, "mediaUrls", "", "invalid send params: mediaUrls: name at most 10 files"},
+		{`"to":"7","mediaUrl":"` + strings.Repeat("x", 4097) + `"`, "mediaUrl", "", "invalid send params: mediaUrl: give a path or an address of at most 4096 bytes"},
+		{`"to":"404","mediaUrl":"a.png"`, "to", "invalid_delivery", "invalid send params: to: give another one"},
+		{`"to":"7","mediaUrl":"outside"`, "mediaUrl", "outside_workspace", "invalid send params: mediaUrl: it is outside"},
+		{`"to":"7","mediaUrls":["a.png","large"]`, "mediaUrls", "file_too_large", "invalid send params: mediaUrls: it is too large"},
+		{`"to":"7","accountId":"ghost","mediaUrl":"a.png"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one"},
 		{`"to":"7","gifPlayback":true`, "gifPlayback", "not_kept", "send: gifPlayback is not supported"},
 		{`"to":"7","silent":true`, "silent", "not_kept", "send: silent is not supported"},
 		{`"to":"7","buffer":"aGk="`, "buffer", "not_kept", "send: buffer is not supported"},
@@ -293,6 +315,54 @@ func TestWhatIsNotPosted(t *testing.T) {
 	}
 	if len(box.posts) != 0 {
 		t.Errorf("posted %+v, want nothing", box.posts)
+	}
+}
+
+// Files are those of the parameters and of the text's MEDIA: lines, each once, with the paths of the agent that is named.
+func TestSendPostsFiles(t *testing.T) {
+	t.Parallel()
+	b, box := posting(t)
+	done := delivery.Sent{Over: true, State: delivery.Done, ChannelID: "7", MessageIDs: []string{"70", "71"}}
+	box.ends[""], box.ends["the numbers"] = done, done
+	for i, c := range []struct{ params, text, files string }{
+		{`"mediaUrl":" a.png "`, "", "a.png of eden in discord"},
+		{`"mediaUrl":"a.png","mediaUrls":["a.png"," ","MEDIA:b c.png"]`, "", "a.png of eden in discord|b c.png of eden in discord"},
+		{`"message":"the numbers\nMEDIA:./a.csv\nMEDIA: https://x/y https://x/z","mediaUrls":["./a.csv"],"agentId":"EDEN"`, "the numbers",
+			"./a.csv of eden in discord|https://x/y of eden in discord|https://x/z of eden in discord"},
+		{`"message":"MEDIA:a.csv","sessionKey":"agent:eden:main"`, "", "a.csv of eden in discord"},
+	} {
+		got := string(b.answer(t, "send", fmt.Sprintf(`{"to":"7","idempotencyKey":"k%d",%s}`, i, c.params)))
+		if !strings.Contains(got, `"messageIds":["70","71"],"status":"sent"`) {
+			t.Errorf("%s: answered %s", c.params, got)
+		}
+		posted := box.posts[len(box.posts)-1]
+		var files []string
+		for _, f := range posted.Files {
+			files = append(files, strings.Replace(f.Name+" of "+f.Type, "  ", " ", 1))
+		}
+		if all := strings.Join(files, "|"); all != c.files || posted.Text != c.text {
+			t.Errorf("%s: posted %q with %s, want %+v", c.params, posted.Text, all, c)
+		}
+	}
+	// A repeated key asks for no file.
+	if got := string(b.answer(t, "send", `{"to":"7","idempotencyKey":"k0","mediaUrl":"gone"}`)); !strings.Contains(got, `"status":"sent"`) {
+		t.Errorf("the same key again: %s", got)
+	}
+	for media, wanted := range map[string]string{
+		"gone":            `UNAVAILABLE Error: mediaUrl: it cannot be fetched {"code":"tool_unavailable","field":"mediaUrl","value":"gone","hint":"later"}`,
+		"slow":            `UNAVAILABLE Error: mediaUrl: the file did not come within 1m0s {"code":"tool_unavailable","field":"mediaUrl","value":"slow","hint":"send it again with the same key"}`,
+		"unknown account": `INVALID_REQUEST invalid send params: accountId: name one {"code":"invalid_delivery","field":"accountId","value":"","hint":"name one"}`,
+	} {
+		got := b.refused(t, "send", `{"to":"7","idempotencyKey":"new","mediaUrl":"`+media+`"}`)
+		details, err := json.Marshal(got.Details)
+		if text := fmt.Sprintf("%s %s %s", got.Code, got.Message, details); err != nil || text != wanted {
+			t.Errorf("%s: %s, %v, want %s", media, text, err, wanted)
+		}
+	}
+	b.media = nil
+	b.reopen(t)
+	if got := b.refused(t, "send", `{"to":"7","idempotencyKey":"new","mediaUrl":"a"}`); got.Message != "no files are posted here: leave out mediaUrl" {
+		t.Errorf("without files: %+v", got)
 	}
 }
 

@@ -78,6 +78,7 @@ type Options struct {
 	Runs          Runs     // nil: no agents run
 	Tools         tool.Box // nil: none
 	Posts         Posts    // nil: nothing is posted
+	Media         Media    // nil: no files are posted
 	// Bots returns the state of the configured accounts, by id. Accounts of unknown state may be missing. nil: none run.
 	Bots      func() []health.Bot
 	Approvals Approvals // nil: no approvals here

@@ -43,6 +43,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools/milestone"
 	"github.com/pronto-lab/openclawd/tools/permit"
 	"github.com/pronto-lab/openclawd/tools/plantools"
+	"github.com/pronto-lab/openclawd/tools/sendtools"
 	"github.com/pronto-lab/openclawd/tools/sessiontools"
 	"github.com/pronto-lab/openclawd/tools/spawn"
 	"github.com/pronto-lab/openclawd/tools/tasktools"
@@ -78,6 +79,7 @@ type agents struct {
 	effects     *effects.Journal
 	mcp         *mcp.Servers
 	commands    *exectools.Commands
+	files       sendtools.Files // that are posted
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -131,11 +133,14 @@ func (p *Program) openAgents(ctx context.Context) error {
 		return err
 	}
 	inWorkspaces := filetools.Options{Workspace: p.workspaceOf, Protected: p.protected}
+	web := webtools.New(webtools.Options{})
+	a.files = sendtools.Files{Read: filetools.Reader(inWorkspaces), Keep: p.keepPosted, Web: web.Download}
 	a.tools, err = tools.New(tools.Options{Config: inForce, Logger: logger, Journal: a.effects, Sources: []tools.Source{a.mcp}, Guard: guards(taskService.Guard, plans.Guard, a.calls.Guard), Tools: slices.Concat(
 		sessiontools.Tools(sessiontools.Options{Log: p.log, Now: p.opts.Now, NewID: uuid.NewString, CheckModel: checkModel}),
 		messagetools.Tools(a.messenger), []tools.Tool{agenttools.List(), a.requests.Tool()}, spawn.Tools(subagents), taskService.Tools(), plans.Tools(),
-		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(inWorkspaces), []tools.Tool{p.messageTool(a, inWorkspaces)},
-		webtools.New(webtools.Options{}).Tools())})
+		milestone.Tools(hub, p.log), a.commands.Tools(), filetools.Tools(inWorkspaces), []tools.Tool{
+			sendtools.Tool(sendtools.Options{Log: p.log, Files: a.files, Send: allSends{a.sides}.Send, NewID: uuid.NewString})},
+		web.Tools())})
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}

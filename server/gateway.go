@@ -155,7 +155,7 @@ func (p *Program) newGateway() {
 		Skills: p.skillsOf,
 	}
 	if a := p.agents; a != nil {
-		opts.Runs, opts.Tools, opts.Posts = a.runner, a.tools, allSends{a.sides}
+		opts.Runs, opts.Tools, opts.Posts, opts.Media = a.runner, a.tools, allSends{a.sides}, a.clientFile(p.newConfiguration().InForce)
 		opts.Bots = a.bots()
 		opts.Approvals, opts.Files = a.approvals, gatewayFiles{p.workspaceOf}
 		opts.Schedules, opts.Pairings = a.schedules, p.pairings()

@@ -4,25 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/attachments"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/gateway"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/media"
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 	"github.com/pronto-lab/openclawd/tools"
-	"github.com/pronto-lab/openclawd/tools/filetools"
-	"github.com/pronto-lab/openclawd/tools/sendtools"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -81,23 +80,31 @@ func (p *Program) postedFile(sha256 string) ([]byte, error) { return p.files.Rea
 var errFull = &tool.Error{Code: tool.CodeUnavailable, Field: "/path", Text: "the files that openclawd keeps have reached media.maxTotalMb",
 	Hint: "post a text; a person can raise media.maxTotalMb, or lower media.ttlHours"}
 
-// keepPosted stores a file that an agent posts.
-func (p *Program) keepPosted(content []byte) (delivery.File, error) {
-	info, err := p.files.Put(maxPosted, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
-	if errors.Is(err, media.ErrFull) {
+// keepPosted stores a file to post.
+func (p *Program) keepPosted(most int64, fetch func(io.Writer) error) (delivery.File, error) {
+	info, err := p.files.Put(min(most, maxPosted), fetch)
+	switch {
+	case errors.Is(err, media.ErrFull):
 		err = errFull
+	case errors.Is(err, media.ErrTooLarge):
+		err = &tool.Error{Code: tool.CodeTooLarge, Field: "/path", Text: fmt.Sprintf("the file is larger than %d MiB", most>>20)}
 	}
 	return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
 }
 
-// messageTool lets agents post files where people talk to them.
-func (p *Program) messageTool(a *agents, o filetools.Options) tools.Tool {
-	return sendtools.Tool(sendtools.Options{
-		Log: p.log, Read: filetools.Reader(o), Send: allSends{a.sides}.Send, NewID: uuid.NewString, Keep: p.keepPosted,
-	})
+// clientFile stores a file that a gateway client posts, with the limit of the account that posts it.
+func (a *agents) clientFile(inForce func() *config.Config) gateway.Media {
+	return func(ctx context.Context, agent string, p *delivery.Post, source string) (delivery.File, error) {
+		sends, err := allSends{a.sides}.in(p.Channel)
+		if err != nil {
+			return delivery.File{}, err
+		}
+		account, err := sends.Account(p)
+		if err != nil {
+			return delivery.File{}, err
+		}
+		return a.files.Of(ctx, &tools.Call{Config: inForce(), Caller: tool.Caller{AgentID: agent, Channel: p.Channel, AccountID: account}}, source)
+	}
 }
 
 // storedFiles are the files of messages for the API.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestAgentsPostFiles(t *testing.T) {
 func TestAgentsAreToldThatFilesHaveNoRoom(t *testing.T) {
 	t.Parallel()
 	p := &Program{files: media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 1 })}
-	_, err := p.keepPosted([]byte("two"))
+	_, err := p.keepPosted(maxPosted, func(w io.Writer) error { _, err := io.WriteString(w, "two"); return err })
 	if refused, is := errors.AsType[*tool.Error](err); !is || !strings.Contains(refused.Text, "media.maxTotalMb") || refused.Hint == "" {
 		t.Errorf("the error is %v, want one for the agent", err)
 	}

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -103,6 +102,9 @@ func (s *Service) Do(ctx context.Context, item workqueue.Item, what *coordinatio
 // fetch stores one file. An error is one that may go away.
 func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (attach.Stored, error) {
 	stored := attach.Stored{Name: f.Name, Type: f.Type, Size: f.Size}
+	if f.SHA256 != "" {
+		return s.take(o, f, &stored), nil
+	}
 	limit := s.o.Limit(o.Channel, o.AccountID)
 	bots := s.o.Bots(o.Channel)
 	switch {
@@ -128,9 +130,25 @@ func (s *Service) fetch(ctx context.Context, o *attach.Order, f *attach.File) (a
 	if attach.IsPicture(info.Type) || stored.Type == "" {
 		stored.Type = info.Type
 	}
-	stored.Name = nameOf(&stored)
+	if stored.Name == "" {
+		stored.Name = attach.NameOf("", stored.Type)
+	}
 	stored.Path = s.deposit(o, &stored)
 	return stored, nil
+}
+
+// take hands over a file that lies beside the log already.
+func (s *Service) take(o *attach.Order, f *attach.File, stored *attach.Stored) attach.Stored {
+	kept, err := s.o.Store.Get(f.SHA256)
+	if err != nil {
+		s.o.Logger.Warn("a posted file is not kept any more; the agent is told", "message", o.MessageID, "file", f.Name, "err", err)
+		stored.Reason = "it is no longer kept"
+		return *stored
+	}
+	stored.SHA256, stored.Size = f.SHA256, kept.Info.Bytes
+	_ = kept.Close() // it was only read
+	stored.Path = s.deposit(o, stored)
+	return *stored
 }
 
 // deposit copies a stored file into the workspace of the agent. Without the copy the agent still gets pictures.
@@ -148,20 +166,6 @@ func (s *Service) deposit(o *attach.Order, stored *attach.Stored) string {
 	}
 	s.o.Logger.Warn("a file of a message cannot be copied into the workspace", "agent", o.AgentID, "file", stored.Name, "err", err)
 	return ""
-}
-
-// nameOf is the name of a file, with the ending of its type if it has no name: photos of Telegram have none.
-func nameOf(stored *attach.Stored) string {
-	if stored.Name != "" {
-		return stored.Name
-	}
-	for _, one := range [...]struct{ kind, ending string }{{"image/jpeg", ".jpg"}, {"image/png", ".png"}, {"image/gif", ".gif"}, {"image/webp", ".webp"},
-		{"audio/ogg", ".ogg"}, {"audio/mpeg", ".mp3"}, {"video/mp4", ".mp4"}, {"application/pdf", ".pdf"}, {"text/plain", ".txt"}} {
-		if kind, _, _ := mime.ParseMediaType(stored.Type); kind == one.kind {
-			return "file" + one.ending
-		}
-	}
-	return "file"
 }
 
 func tooLarge(channelName string, limit int64) string {

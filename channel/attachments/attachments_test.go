@@ -1,6 +1,7 @@
 package attachments_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ func do(t *testing.T, attempt int, limit int64, files ...attach.File) (attach.Re
 // within is do with times of its own.
 func within(t *testing.T, o attachments.Options, attempt int, limit int64, files ...attach.File) (attach.Result, error) {
 	t.Helper()
-	store := media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 20 })
+	store := cmp.Or(o.Store, media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 20 }))
 	own := newHost(t)
 	s := attachments.New(attachments.Options{Bots: func(string) channel.Fetcher { return own }, Store: store, Limit: func(string, string) int64 { return limit },
 		Logger: slog.New(slog.DiscardHandler), Attempts: 2, Budget: o.Budget, Cheap: o.Cheap,
@@ -152,5 +153,24 @@ func TestFetchedFilesAreKept(t *testing.T) {
 				t.Errorf("%v: file %d is %+v, want %q", c.files, i, f, want)
 			}
 		}
+	}
+}
+
+// A file that lies beside the log is not fetched from the service, whatever its size and the limit.
+func TestPostedFilesAreTaken(t *testing.T) {
+	t.Parallel()
+	store := media.Open(filepath.Join(t.TempDir(), "files"), func() int64 { return 1 << 20 })
+	kept, err := store.Put(1<<20, func(w io.Writer) error { _, err := io.WriteString(w, "posted"); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := within(t, attachments.Options{Store: store}, 1, 1, attach.File{Name: "a.txt", Type: "text/plain", Size: 6, SHA256: kept.SHA256}, attach.File{Name: "gone.txt", SHA256: strings.Repeat("0a", 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []attach.Stored{{Name: "a.txt", Type: "text/plain", Size: 6, SHA256: kept.SHA256, Path: "eden/" + kept.SHA256[:4] + "-a.txt"},
+		{Name: "gone.txt", Reason: "it is no longer kept"}}
+	if fmt.Sprint(got.Files) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v", got.Files, want)
 	}
 }

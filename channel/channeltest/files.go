@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -35,10 +36,13 @@ func (m *team) uploads(place string, i, size int) uploaded {
 
 const selectMessages = `SELECT e.data FROM events e WHERE e.type = 'session.message' AND e.data ->> '$.author' = 'user' AND e.data ->> '$.text' LIKE '%' || ? || '%'`
 
-// fetchesFiles: the service fails, and the program is killed, while it fetches files. Each file lies beside the log when its message
-// reaches the agent, which is told why one is missing that is too large.
+// fetchesFiles: the service fails, connections break, and the program is killed, while it fetches files and posts others. Each file lies beside
+// the log when its message reaches the agent, which is told why one is missing that is too large. What is posted stands there once.
 func (m *team) fetchesFiles() {
+	m.storm = true
 	_, place := m.stage.Place()
+	guild, posted := m.stage.Place()
+	var posts []asked
 	all := []uploaded{m.uploads(place, 0, 10)}
 	m.until("the first message is decided", func() bool { return m.decided([]said{all[0].said}) })
 	for i := range max(m.a.Kills, 2) {
@@ -46,6 +50,15 @@ func (m *team) fetchesFiles() {
 			m.stage.FileTrouble([]Trouble{Refused, NeverOut}[m.random.IntN(2)])
 		}
 		all = append(all, m.uploads(place, i+1, 1+m.random.IntN(maxFile)))
+		if m.random.IntN(2) == 0 {
+			m.stage.Trouble(Trouble(m.random.IntN(int(troubles))), m.random.IntN(3))
+		}
+		if m.random.IntN(2) == 0 {
+			posts = append(posts, m.asks(guild, posted, i))
+		}
+		if m.random.IntN(8) == 0 {
+			m.stage.Cut(m.anyAgent())
+		}
 		if m.random.IntN(2) == 0 {
 			m.until("the message is decided", func() bool { return m.decided([]said{all[len(all)-1].said}) })
 		}
@@ -57,7 +70,11 @@ func (m *team) fetchesFiles() {
 		messages = append(messages, one.said)
 	}
 	m.until("all messages are answered", func() bool { return m.decided(messages) && m.answered(messages) })
+	m.until("all deliveries have ended", func() bool {
+		return !slices.ContainsFunc(posts, func(one asked) bool { return m.ended(one.effect) == "" })
+	})
 	m.judgeDecisions(messages)
+	m.judgePosts(posted, posts)
 	for i := range all {
 		m.judgeFile(&all[i])
 	}

@@ -179,6 +179,7 @@ type intake struct {
 	saidIn       string               // run that wrote the message; "" if none or unknown
 	collabID     string               // request that the message is, or is a reminder of; "" if none
 	said         []string             // likewise: all messages of its post, including itself; none if unknown
+	posted       []delivery.File      // likewise: all files of its post
 	suspended    *route.Suspension
 	warnings     []route.Warning
 	refused      []refused
@@ -208,7 +209,7 @@ func (h *intake) decide(tx eventstore.Tx) (appends []eventstore.StreamAppend, er
 		}
 	}()
 	h.decision, h.request, h.conversation, h.link, h.saidIn, h.collabID = nil, coordination.Context{}, threadConversation{}, chain.Link{}, "", ""
-	h.said, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil
+	h.said, h.posted, h.suspended, h.warnings, h.refused, h.stopped, h.paired = nil, nil, nil, nil, nil, nil, nil
 	if h.in.Kind != channel.Created {
 		return h.changed(tx)
 	}

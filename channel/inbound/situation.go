@@ -64,7 +64,10 @@ func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 	}
 	s.Message.System, s.Message.Request, s.Message.Silent = post.system, post.request, post.asks || post.index > 0
 	s.Message.Rest = post.index > 0
-	h.said, h.saidIn, h.collabID = post.said, post.runID, post.collabID
+	h.said, h.saidIn, h.collabID, h.posted = post.said, post.runID, post.collabID, post.files
+	for i := range h.posted {
+		s.Message.Files = append(s.Message.Files, route.File{Name: h.posted[i].Name, SHA256: h.posted[i].SHA256})
+	}
 	s.Message.Text = h.words()
 	if author == "" || post.system || post.report {
 		return s, nil
@@ -119,6 +122,7 @@ type post struct {
 	asks            bool // likewise, and an answer is awaited
 	index           int  // index of the message within its post
 	said            []string
+	files           []delivery.File // of the whole post
 	runID, collabID string
 	hop             *int   // of what it says, as far as the delivery records
 	root            string // likewise, of its chain
@@ -234,7 +238,7 @@ func (h *intake) named(d *delivery.Delivery, effectID string) int {
 
 // of applies what a delivery records about its messages.
 func (p *post) of(d *delivery.Delivery) {
-	p.said = d.Messages
+	p.said, p.files = d.Messages, d.Files
 	p.asks = d.Purpose == delivery.Request && d.Route != collaborate.RouteShared
 }
 

@@ -65,6 +65,8 @@ type fixture struct {
 	db   *sqlite.DB
 	log  *mortal
 	then map[string]outbound.Then
+	by   outbound.Bots // what posts instead of the bots; nil: they do
+	file func(sha256 string) ([]byte, error)
 	tell func(messageID string) // as a service that does not tell bots of each other's messages; nil: it does
 	hand *worker.Worker
 	stop func()
@@ -152,6 +154,9 @@ func open(t *testing.T, how ...func(*channel.Options)) *fixture {
 
 // poster is what posts: the bots, which are told of each other's messages by tell.
 func (o *fixture) poster() outbound.Bots {
+	if o.by != nil {
+		return o.by
+	}
 	if o.tell == nil {
 		return o.bots
 	}
@@ -235,9 +240,10 @@ func (o *fixture) restart() {
 func (o *fixture) work() {
 	o.t.Helper()
 	logger := slog.New(slog.NewTextHandler(o.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	h := outbound.New(outbound.Options{Log: o.log, Bots: o.poster(), Then: o.then, Now: o.clock, Logger: logger})
-	w := worker.New(worker.Options{Log: o.log, Handlers: map[string]worker.Handler{delivery.Kind: h}, Pools: func() map[string]int { return map[string]int{delivery.Pool: 4} },
-		Now: o.clock, Jitter: func() float64 { return 0 }, Logger: logger, Drain: 50 * time.Millisecond, Grace: patience})
+	h := outbound.New(outbound.Options{Log: o.log, Bots: o.poster(), Then: o.then, Now: o.clock, Logger: logger, File: o.file})
+	w := worker.New(worker.Options{Log: o.log, Handlers: map[string]worker.Handler{delivery.Kind: h, coordination.Slack: h},
+		Pools: func() map[string]int { return map[string]int{delivery.Pool: 4, coordination.Slack: 4} },
+		Now:   o.clock, Jitter: func() float64 { return 0 }, Logger: logger, Drain: 50 * time.Millisecond, Grace: patience})
 	o.hand = w
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})

@@ -89,6 +89,12 @@ func (s *Sends) Send(ctx context.Context, m delivery.Post) error {
 	return err
 }
 
+// Account returns the account that would post. The error is a *delivery.Refusal.
+func (s *Sends) Account(m *delivery.Post) (string, error) {
+	bot, err := s.speaker(m)
+	return bot.AccountID, err
+}
+
 func effectOfSend(key string) string { return "send/" + key }
 
 func (s *Sends) draft(m *delivery.Post) (*delivery.Delivery, error) {
@@ -288,7 +294,7 @@ func (s *Sends) Delivered(tx eventstore.Tx, _ string, d *delivery.Delivery, o *d
 		return nil, err
 	}
 	said, err := session.Say(state, session.SayCommand{Existing: true, Message: coordination.SessionMessage{MessageID: detail.MessageID, Author: "assistant",
-		Text: strings.Join(d.Messages, "\n"), API: sentAPI, Provider: sentProvider, Model: sentModel, StopReason: "stop"}})
+		Text: d.Said(), API: sentAPI, Provider: sentProvider, Model: sentModel, StopReason: "stop"}})
 	if err != nil {
 		return nil, err
 	}

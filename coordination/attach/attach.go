@@ -52,6 +52,9 @@ type File struct {
 	Type string `json:"type,omitempty"` // as the service says
 	Size int64  `json:"size,omitempty"` // likewise; 0 if unknown
 	Ref  string `json:"ref,omitempty"`  // what the channel fetches it by; "" if it cannot
+
+	// SHA256 is that of a file that lies beside the log already, as one does that openclawd has posted; "" for others.
+	SHA256 string `json:"sha256,omitempty"`
 }
 
 // Result is the result of the work: what became of each file, in the order of Order.

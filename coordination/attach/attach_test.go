@@ -69,3 +69,25 @@ func TestHowAPromptNamesFiles(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestAddressesNameFiles(t *testing.T) {
+	t.Parallel()
+	const id = "0a"
+	for name, want := range map[string]string{"": "/api/files/0a", "a b&c.csv": "/api/files/0a?name=a+b%26c.csv", strings.Repeat("가", 30): "/api/files/0a"} {
+		if got := attach.Address(id, name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestNamesHaveEndings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, mediaType, want string }{
+		{"a.bin", "image/png", "a.bin"}, {"", "text/plain; charset=utf-8", "file.txt"}, {"", "", "file"}, {"photo", "image/jpeg", "photo.jpg"},
+		{"README", "application/octet-stream", "README"},
+	} {
+		if got := attach.NameOf(c.name, c.mediaType); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}

@@ -12,7 +12,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
@@ -89,6 +91,19 @@ func (d *Delivery) Post(i int) (text string, f *File) {
 		return d.Messages[i], nil
 	}
 	return "", &d.Files[i-len(d.Messages)]
+}
+
+// Said is what the delivery posts as one text for a transcript: its texts, and the names of its files.
+func (d *Delivery) Said() string {
+	said := slices.Clone(d.Messages)
+	var names []string
+	for i := range d.Files {
+		names = append(names, d.Files[i].Name)
+	}
+	if len(names) > 0 {
+		said = append(said, strings.Join(names, ", "))
+	}
+	return strings.Join(said, "\n")
 }
 
 // Opening is a thread to open.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/attach"
 )
 
 // Record is what observers keep of a message, without its full text.
@@ -41,7 +42,7 @@ func (r *Record) Place() string {
 // Tokens are notable items of a message: at most MaxTokens of a kind, each at most 200 characters.
 type Tokens struct {
 	Mentions []string `json:"mentions,omitempty"` // ids of users
-	URLs     []string `json:"urls,omitempty"`
+	URLs     []string `json:"urls,omitempty"`     // first those of files, as the API has them
 	PRs      []int    `json:"prNumbers,omitempty"`
 	CodeRefs []string `json:"codeRefs,omitempty"` // files, with a line where given; functions; words in backticks
 }
@@ -70,9 +71,15 @@ func record(m *Message, sender string, mentioned, mentions []string, names *coor
 		text = strings.ToValidUTF8(text[:maxScanned], "")
 	}
 	masked := coordination.Mask(text)
+	said := masked
+	for i := range m.Files {
+		if strings.TrimSpace(masked) == "" {
+			said += " [" + m.Files[i].Name + "]"
+		}
+	}
 	return Record{
-		MessageID: m.ID, Sender: sender, Summary: summary(masked, names), At: m.At, ChannelID: m.ChannelID, ThreadID: m.ThreadID,
-		Mentioned: mentioned, Tokens: tokens(masked, mentions),
+		MessageID: m.ID, Sender: sender, Summary: summary(said, names), At: m.At, ChannelID: m.ChannelID, ThreadID: m.ThreadID,
+		Mentioned: mentioned, Tokens: tokens(masked, mentions, m.Files),
 	}
 }
 
@@ -86,8 +93,11 @@ func summary(masked string, names *coordination.Roster) string {
 	return strings.TrimSpace(coordination.Head(line, SummaryLimit))
 }
 
-func tokens(masked string, mentions []string) (t Tokens) {
+func tokens(masked string, mentions []string, files []File) (t Tokens) {
 	t.Mentions = slices.Clone(mentions[:min(len(mentions), MaxTokens)])
+	for i := range files[:min(len(files), MaxTokens)] {
+		t.URLs = appendNew(t.URLs, attach.Address(files[i].SHA256, files[i].Name))
+	}
 	for _, url := range urlToken.FindAllString(masked, -1) {
 		if url = trimURL(url); len(url) <= maxToken && len(t.URLs) < MaxTokens {
 			t.URLs = appendNew(t.URLs, url)

@@ -42,7 +42,8 @@ type Message struct {
 	Text        string
 	Names       map[string]string // of the users Discord reports as mentioned, by user id; for names only
 	Attachments int
-	At          int64 // when sent, ms since 1970
+	Files       []File // of a post of openclawd's, with those that follow it
+	At          int64  // when sent, ms since 1970
 
 	Notice      bool // Discord's own, such as a join, a pin or a new thread
 	Interaction bool // a command, or the answer to a form
@@ -55,6 +56,9 @@ type Message struct {
 
 	Silent bool // not an answer: a request itself, or the continuation of an agent's previous message
 }
+
+// File is a file that lies beside the log.
+type File struct{ Name, SHA256 string }
 
 // Place is the thread or channel of the message.
 func (m *Message) Place() string {

@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
@@ -32,10 +31,7 @@ const Name = "message"
 // Options of Tool. All are required.
 type Options struct {
 	Log eventstore.Decider
-	// Read reads a file of the caller's workspace that has at most so many bytes. Errors are those of the tools for files.
-	Read func(call *tools.Call, path string, most int64) ([]byte, error)
-	// Keep stores a content beside the log. The file has no name yet. A *tool.Error is told to the agent.
-	Keep func(content []byte) (delivery.File, error)
+	Files
 	// Send schedules a post, once per key. Errors are *delivery.Refusal, or the log's.
 	Send func(ctx context.Context, p delivery.Post) error
 	// NewID returns a new unique id.
@@ -82,7 +78,7 @@ func (o *Options) send(ctx context.Context, call *tools.Call, args *arguments) (
 	case path == "" && strings.TrimSpace(args.Message) == "":
 		return tool.Output{}, &tool.Error{Code: tool.CodeInvalid, Field: "/path", Text: "there is nothing to post", Hint: "give the path of a file, or a message"}
 	case path != "":
-		f, err := o.file(call, path, args.Filename)
+		f, err := o.local(call, path, args.Filename)
 		if err != nil {
 			return tool.Output{}, err
 		}
@@ -99,52 +95,6 @@ func (o *Options) send(ctx context.Context, call *tools.Call, args *arguments) (
 		return tool.Output{}, err
 	}
 	return said(p.Files)
-}
-
-// file reads and stores a file.
-func (o *Options) file(call *tools.Call, path, name string) (f delivery.File, err error) {
-	most, whose := limit(call)
-	content, err := o.Read(call, path, most)
-	if refused, is := errors.AsType[*tool.Error](err); is && refused.Code == tool.CodeTooLarge {
-		told := *refused
-		told.Hint = "post a smaller file; " + whose
-		return f, &told
-	}
-	if err != nil {
-		return f, err
-	}
-	if len(content) == 0 {
-		return f, &tool.Error{Code: tool.CodeTooLarge, Field: "/path", Text: "the file is empty", Hint: "post a file with content"}
-	}
-	if f, err = o.Keep(content); err != nil {
-		return f, err
-	}
-	f.Name = cmp.Or(nameOf(name), nameOf(filepath.Base(filepath.ToSlash(path))), "file")
-	return f, nil
-}
-
-// limit is how many bytes a file may have where the call is made, and what the limit is.
-func limit(call *tools.Call) (most int64, whose string) {
-	most = call.Config.Channel(call.Channel).MediaLimit(call.AccountID)
-	if service, known := coordination.ChannelNamed(call.Channel); known && int64(service.MaxFile) < most {
-		return int64(service.MaxFile), service.Title + " takes no larger ones from bots"
-	}
-	return most, "the limit is channels." + call.Channel + ".mediaMaxMb"
-}
-
-// maxName limits the name of a file, in bytes; its end, which has the kind, is kept.
-const maxName = 120
-
-// nameOf is a name without what means something in a path or a header.
-func nameOf(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\"`, r) {
-			return '_'
-		}
-		return r
-	}, strings.ToValidUTF8(name, "_"))
-	name = strings.Trim(name, ". ")
-	return strings.ToValidUTF8(name[max(len(name)-maxName, 0):], "")
 }
 
 // locate sets the key of a post, which is the same for a repetition of the call, and its place in the chain of causes. A call that is never

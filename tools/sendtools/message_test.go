@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +29,7 @@ import (
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/filetools"
 	"github.com/pronto-lab/openclawd/tools/sendtools"
+	"github.com/pronto-lab/openclawd/tools/webtools"
 )
 
 // office is an agent with a workspace, who talks to people in a chat of Telegram.
@@ -35,6 +38,7 @@ type office struct {
 	dir    string
 	config *config.Config
 	db     *sqlite.DB
+	files  sendtools.Files
 	tool   tools.Tool
 }
 
@@ -64,15 +68,18 @@ func newOffice(t *testing.T) *office {
 		Accounts: func() *channel.Registry { return channel.RegistryOf(o.config, coordination.Telegram, channel.Links{}) }}
 	posts := 0
 	newID := func() string { posts++; return fmt.Sprint("post-", posts) }
-	o.tool = sendtools.Tool(sendtools.Options{Log: o.db, Send: sends.Send, NewID: newID,
+	o.files = sendtools.Files{
 		Read: filetools.Reader(filetools.Options{Workspace: func(string) string { return o.dir }, Protected: func() []string { return nil }}),
-		Keep: func(content []byte) (delivery.File, error) {
-			info, err := files.Put(1<<30, func(w io.Writer) error {
-				_, err := w.Write(content)
-				return err
-			})
+		Keep: func(most int64, fetch func(io.Writer) error) (delivery.File, error) {
+			info, err := files.Put(most, fetch)
+			if errors.Is(err, media.ErrTooLarge) {
+				err = &tool.Error{Code: tool.CodeTooLarge, Text: fmt.Sprintf("the file is larger than %d MiB", most>>20)}
+			}
 			return delivery.File{Type: info.Type, Size: info.Bytes, SHA256: info.SHA256}, err
-		}})
+		},
+		Web: webtools.New(webtools.Options{}).Download,
+	}
+	o.tool = sendtools.Tool(sendtools.Options{Log: o.db, Send: sends.Send, NewID: newID, Files: o.files})
 	return o
 }
 
@@ -206,4 +213,54 @@ func TestHowLargeAFileMayBe(t *testing.T) {
 	if refused, is := errors.AsType[*tool.Error](err); !is || !strings.Contains(refused.Text, "larger than 50 MiB") || !strings.Contains(refused.Hint, "Telegram") {
 		t.Errorf("more than the channel takes: %v", err)
 	}
+}
+
+// A source is an address of the web, or a path of the workspace.
+func TestSourcesOfFiles(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.put(filepath.Join(o.dir, "a.txt"), "in the workspace")
+	o.put(filepath.Join(o.dir, "https:", "b"), "a folder")
+	o.put(filepath.Join(filepath.Dir(o.dir), "secret"), "s")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/picture":
+			_, _ = io.WriteString(w, "\x89PNG\r\n\x1a\n")
+		case "/large":
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20+1))
+		case "/empty":
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(site.Close)
+	call := &tools.Call{Config: o.config, Caller: tool.Caller{AgentID: "eden", Channel: "telegram", AccountID: "eden"}}
+	if _, err := o.files.Of(t.Context(), call, site.URL+"/picture"); codeOf(err) != tool.CodeAddress {
+		t.Errorf("of this machine: %v, want it refused", err)
+	}
+	o.config.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1"}
+	for _, c := range []struct{ source, want string }{
+		{"a.txt", "a.txt text/plain 16"}, {"./a.txt", "a.txt text/plain 16"}, {filepath.Join(o.dir, "a.txt"), "a.txt text/plain 16"},
+		{"file://" + filepath.Join(o.dir, "a.txt"), "a.txt text/plain 16"}, {"FILE://a.txt", "a.txt text/plain 16"},
+		{site.URL + "/picture", "picture.png image/png 8"},
+		{"../secret", tool.CodeOutside}, {"file://" + filepath.Join(filepath.Dir(o.dir), "secret"), tool.CodeOutside}, {"~/secret", tool.CodeOutside},
+		{"/etc/passwd", tool.CodeOutside}, {"gone.txt", tool.CodeNoFile}, {"ftp://x/a", tool.CodeAddress}, {"data:text/plain,a", tool.CodeAddress},
+		{"https:b", tool.CodeAddress}, {site.URL + "/large", tool.CodeTooLarge}, {site.URL + "/empty", tool.CodeTooLarge}, {site.URL + "/gone", tool.CodeUnavailable},
+	} {
+		f, err := o.files.Of(t.Context(), call, c.source)
+		got := fmt.Sprintf("%s %s %d", f.Name, f.Type, f.Size)
+		if err != nil {
+			got = codeOf(err)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.source, got, err, c.want)
+		}
+	}
+}
+
+func codeOf(err error) string {
+	if refused, is := errors.AsType[*tool.Error](err); is {
+		return refused.Code
+	}
+	return fmt.Sprint(err)
 }

@@ -68,7 +68,7 @@ func (r *robots) keep(site string, known rules) {
 }
 
 func fetchRobots(ctx context.Context, client *http.Client, site string) []rule {
-	answer, err := get(ctx, client, site+"/robots.txt")
+	answer, err := get(ctx, client, site+"/robots.txt", acceptsText)
 	if err != nil {
 		return nil
 	}

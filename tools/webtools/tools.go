@@ -95,7 +95,7 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 	if conf.Robots && !w.robots.allow(ctx, client, page) {
 		return tool.Output{}, refused(&AddressError{Address: page.Host, Why: "its robots.txt asks programs not to read this page"})
 	}
-	answer, err := get(ctx, client, page.String())
+	answer, err := get(ctx, client, page.String(), acceptsText)
 	if err != nil {
 		return tool.Output{}, failed(ctx, err)
 	}
@@ -140,13 +140,15 @@ func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, ma
 	return tool.Output{Text: string(result) + "\n\n" + text, Details: json.RawMessage(result), IsError: answer.StatusCode >= 400}, nil
 }
 
-func get(ctx context.Context, client *http.Client, address string) (*http.Response, error) {
+const acceptsText = "text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1"
+
+func get(ctx context.Context, client *http.Client, address, accept string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("User-Agent", agentName)
-	r.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1")
+	r.Header.Set("Accept", accept)
 	return client.Do(r)
 }
 

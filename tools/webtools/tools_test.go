@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,14 @@ func newSite(t *testing.T) *site {
 	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", r.URL.Query().Get("u"))
 		w.WriteHeader(http.StatusFound)
+	})
+	mux.HandleFunc("/named", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename*=UTF-8''r%C3%A9sum%C3%A9.txt`)
+		fmt.Fprint(w, "named")
+	})
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		fmt.Fprint(w, "half")
 	})
 	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	mux.HandleFunc("/search", func(w http.ResponseWriter, r *http.Request) {
@@ -247,5 +256,57 @@ func TestSearch(t *testing.T) {
 	conf.Tools.Web.Search.BaseURL = s.URL + "/missing"
 	if out, err := call(t, w, conf, "web_search", object{"query": "x"}); codeOf(err) != tool.CodeUnavailable {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// downloads fetches a file of the site.
+func (s *site) downloads(conf *config.Config, path string, to io.Writer) (string, error) {
+	return webtools.New(webtools.Options{}).Download(context.Background(), conf, s.URL+path, to)
+}
+
+func TestFilesAreDownloaded(t *testing.T) {
+	t.Parallel()
+	s, conf := newSite(t), config.Default()
+	conf.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1"}
+	for _, c := range []struct{ path, name, content, code string }{
+		{"/private/a", "a", "private", ""}, {"/to?u=/named", "résumé.txt", "named", ""}, {"/to?u=/private/b.txt", "b.txt", "private", ""},
+		{"/missing", "", "", tool.CodeUnavailable}, {"/loop", "", "", tool.CodeAddress}, {"/cut", "", "", tool.CodeUnavailable},
+	} {
+		var got strings.Builder
+		name, err := s.downloads(conf, c.path, &got)
+		if c.code != "" && codeOf(err) != c.code || c.code == "" && (err != nil || name != c.name || got.String() != c.content) {
+			t.Errorf("%s: %q with %q, %v, want %+v", c.path, name, got.String(), err, c)
+		}
+	}
+	full := errors.New("full")
+	if _, err := s.downloads(conf, "/private/a", refusing{full}); !errors.Is(err, full) {
+		t.Errorf("the error is %v, want the writer's", err)
+	}
+	conf.Tools.Web.Fetch.Timeout = 1
+	if _, err := s.downloads(conf, "/private/a", io.Discard); codeOf(err) != tool.CodeUnavailable {
+		t.Errorf("without time: %v", err)
+	}
+}
+
+type refusing struct{ error }
+
+func (r refusing) Write([]byte) (int, error) { return 0, r.error }
+
+// A file is fetched from the same addresses as a page.
+func TestFilesOfOwnNetworksAreNotDownloaded(t *testing.T) {
+	t.Parallel()
+	s, conf, w := newSite(t), config.Default(), webtools.New(webtools.Options{})
+	for _, address := range []string{s.URL + "/private/a", "http://localhost:" + s.port() + "/private/a", "http://0x7f000001:" + s.port() + "/", "ftp://x/a", "data:,a",
+		"http://a:b@example.com/", "http://[::1]:" + s.port() + "/", "http://169.254.169.254/latest", "https:///a", "javascript:x", "http://10.0.0.1/"} {
+		if _, err := w.Download(t.Context(), conf, address, io.Discard); codeOf(err) != tool.CodeAddress {
+			t.Errorf("%s: %v, want it refused", address, err)
+		}
+	}
+	conf.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1"}
+	if _, err := s.downloads(conf, "/to?u=http://[::1]/", io.Discard); codeOf(err) != tool.CodeAddress {
+		t.Errorf("a redirect inwards: %v, want it refused", err)
+	}
+	if n := s.asked.Load(); n != 1 {
+		t.Errorf("the site was asked %d times, want once", n)
 	}
 }
