@@ -21,7 +21,7 @@ import (
 // Promise: posted-once
 func TestDiscordIsAChannel(t *testing.T) {
 	t.Parallel()
-	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 200), Patience: testscale.Patience}
+	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 40*testscale.Times), Patience: testscale.Patience}
 	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
 		return newStage(t, agents, now)
 	})

@@ -21,7 +21,7 @@ import (
 
 func TestSlackIsAChannel(t *testing.T) {
 	t.Parallel()
-	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 200), Patience: testscale.Patience}
+	amounts := channeltest.Amounts{Messages: testscale.Of(18, 120), Posts: testscale.Of(12, 80), Kills: testscale.Of(4, 40*testscale.Times), Patience: testscale.Patience}
 	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
 		return newStage(t, agents, now, false)
 	})
@@ -30,7 +30,7 @@ func TestSlackIsAChannel(t *testing.T) {
 // Slack sends events by HTTP instead of over sockets: several at a time, so in any order.
 func TestSlackIsAChannelByHTTP(t *testing.T) {
 	t.Parallel()
-	amounts := channeltest.Amounts{Messages: testscale.Of(12, 60), Posts: testscale.Of(6, 40), Kills: testscale.Of(3, 60), Patience: testscale.Patience, Unordered: true}
+	amounts := channeltest.Amounts{Messages: testscale.Of(12, 60), Posts: testscale.Of(6, 40), Kills: testscale.Of(3, 20*testscale.Times), Patience: testscale.Patience, Unordered: true}
 	channeltest.Run(t, amounts, func(t *testing.T, agents []string, now func() time.Time) channeltest.Stage {
 		return newStage(t, agents, now, true)
 	})
