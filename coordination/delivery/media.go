@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mediaToken begins a line that names files to post, as in the reference system.
+// mediaToken begins a line that names files to post, as in OpenClaw.
 const mediaToken = "MEDIA:"
 
 // SplitMedia takes the lines of a text that name files to post: MEDIA:, and then a path, or web addresses. Quotes or backticks may stand
