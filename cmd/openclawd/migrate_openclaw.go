@@ -65,6 +65,9 @@ func (p *process) migrateOpenClaw(ctx context.Context, m migrateFlags) (err erro
 	team, err := readTeam(file, p.getenv, slog.New(slog.DiscardHandler))
 	if err == nil {
 		o.HasAgent = func(id string) bool {
+			if len(team.Agents) == 0 { // the one agent of a configuration that names none
+				return strings.EqualFold(id, (&config.Config{}).DefaultAgentID())
+			}
 			return slices.ContainsFunc(team.Agents, func(a coordination.ConfigAgent) bool { return strings.EqualFold(a.ID, id) })
 		}
 	} else if m.config != "" {
