@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -27,11 +28,20 @@ func (m *team) withWebhook() string {
 	return address
 }
 
+// ports counts from where this process has begun: a port is given to one bot, also while the bot does not listen on it.
+var ports = func() *atomic.Int64 {
+	next := &atomic.Int64{}
+	next.Store(rand.Int64N(ofPorts))
+	return next
+}()
+
+const ofPorts = 10_000
+
 // freePort is a port of this machine on which nothing listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
-		port := 20_000 + rand.IntN(10_000) // systems give out none of these for port 0, so no other test takes it before the bot does
+		port := 20_000 + int(ports.Add(1)%ofPorts) // systems give out none of these for port 0, so no other test takes it before the bot does
 		if listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
 			_ = listener.Close()
 			return port
