@@ -5,7 +5,7 @@ import { expect, visit } from './stage/test.ts';
 test('T-CHAT to talk about a problem quotes it, can be changed, and sends nothing', async ({ page, working }) => {
   const team = await working();
   const id = await team.blocked('정산 배치');
-  await expect.poll(async () => (await team.server.api('problems?kind=task_blocked')).total).toBe(1);
+  await expect.poll(async () => (await team.server.api('problems')).counts.task_blocked).toBe(1);
   const before = (await team.eventTypes('run.queued')).length;
   const quoted = /^> 정산 배치 · 작업 막힘\n> API 키 대기\n> \d{4}-\d\d-\d\d \d\d:\d\d:\d\d GMT\+9부터\n\n$/;
   const talk = page.getByRole('link', { name: '루다에게 말하기' }).first();
