@@ -28,7 +28,7 @@ func (m *team) withWebhook() string {
 	return address
 }
 
-// ports counts from where this process has begun: a port is given to one bot, also while the bot does not listen on it.
+// ports counts from a start drawn by this process: a port is given to one bot, also while the bot does not listen on it.
 var ports = func() *atomic.Int64 {
 	next := &atomic.Int64{}
 	next.Store(rand.Int64N(ofPorts))
