@@ -122,26 +122,24 @@ func (o *office) judge(history ...string) {
 func TestWhatWasAcceptedIsPostedOnce(t *testing.T) {
 	t.Parallel()
 	const accepted = "send_failed post 0 accepted"
-	t.Run("killed before the log has it", func(t *testing.T) {
-		t.Parallel()
-		o := openOffice(t)
-		dead := o.log.dieAt(coordination.TypeDiscordSendFailed)
-		o.posts()
-		o.dies(dead)
-		o.shares()
-		o.restart()
-		o.judge("scheduled", "sent post 0 found", "completed")
-	})
-	t.Run("killed before its end", func(t *testing.T) {
-		t.Parallel()
-		o := openOffice(t)
-		dead := o.log.dieAt(coordination.TypeDiscordDeliveryUnknown)
-		o.posts()
-		o.dies(dead)
-		o.shares()
-		o.restart()
-		o.judge("scheduled", accepted, "sent post 0 found", "completed")
-	})
+	for _, tt := range []struct {
+		name, refused string // the type of the first event that the log does not take
+		history       []string
+	}{
+		{"killed before the log has it", coordination.TypeDiscordSendFailed, []string{"scheduled", "sent post 0 found", "completed"}},
+		{"killed before its end", coordination.TypeDiscordDeliveryUnknown, []string{"scheduled", accepted, "sent post 0 found", "completed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := openOffice(t)
+			dead := o.log.dieAt(tt.refused)
+			o.posts()
+			o.dies(dead)
+			o.shares()
+			o.restart()
+			o.judge(tt.history...)
+		})
+	}
 	t.Run("shared after its end", func(t *testing.T) {
 		t.Parallel()
 		o := openOffice(t)
