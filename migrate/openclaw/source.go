@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -285,6 +284,3 @@ func (s *Source) Size(ctx context.Context) (bytes int64) {
 	}
 	return bytes
 }
-
-// Place is the path of a name of the directory, for people.
-func (s *Source) Place(name string) string { return filepath.Join(s.Path, filepath.FromSlash(name)) }
