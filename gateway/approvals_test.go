@@ -15,7 +15,7 @@ import (
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/projections/permissions"
 	"github.com/pronto-lab/openclawd/services/approvals"
-	"github.com/pronto-lab/openclawd/tools/permit"
+	"github.com/pronto-lab/openclawd/tools/callapproval"
 )
 
 // decides is a gateway whose clients decide about calls.
@@ -25,7 +25,7 @@ func decides(t *testing.T) *bundle {
 	people := &approvals.Service{Config: func() *config.Config { return b.configuration.InForce() }}
 	b.approvals = people
 	b.reopen(t)
-	people.Calls = permit.New(permit.Options{Log: b.db, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Workspace: func(string) string { return "" }})
+	people.Calls = callapproval.New(callapproval.Options{Log: b.db, Now: func() time.Time { return time.UnixMilli(b.now.Load()) }, Workspace: func(string) string { return "" }})
 	return b
 }
 

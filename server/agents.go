@@ -35,13 +35,13 @@ import (
 	"github.com/pronto-lab/openclawd/services/scheduler"
 	"github.com/pronto-lab/openclawd/tools"
 	"github.com/pronto-lab/openclawd/tools/agenttools"
+	"github.com/pronto-lab/openclawd/tools/callapproval"
 	"github.com/pronto-lab/openclawd/tools/collabtools"
 	"github.com/pronto-lab/openclawd/tools/effects"
 	"github.com/pronto-lab/openclawd/tools/exectools"
 	"github.com/pronto-lab/openclawd/tools/filetools"
 	"github.com/pronto-lab/openclawd/tools/messagetools"
 	"github.com/pronto-lab/openclawd/tools/milestone"
-	"github.com/pronto-lab/openclawd/tools/permit"
 	"github.com/pronto-lab/openclawd/tools/plantools"
 	"github.com/pronto-lab/openclawd/tools/sendtools"
 	"github.com/pronto-lab/openclawd/tools/sessiontools"
@@ -70,9 +70,10 @@ type agents struct {
 	continuer   *continuer.Service
 	schedules   *scheduler.Service
 	approvals   *approvals.Service
-	calls       *permit.Service
+	calls       *callapproval.Service
 	requests    *collabtools.Service
-	discord     *discordSide
+	discord     *channelSide
+	notices     notices
 	telegram    *channelSide
 	slack       *slackSide
 	tools       *tools.Registry
@@ -123,7 +124,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 	taskService := tasktools.New(tasktools.Options{Log: p.log, Spawner: a.messenger, Now: p.opts.Now, NewID: uuid.NewString, NewTaskID: newID("task_"),
 		Then: []tasktools.Then{milestone.Follow, plantools.Follow, tasktools.NotifyOwners(a.queue)}})
 	plans := plantools.New(plantools.Options{Log: p.log, Queue: a.queue, Config: inForce, Now: p.opts.Now, NewPlanID: newID("plan_")})
-	a.calls = permit.New(permit.Options{Log: p.log.Decided(), Now: p.opts.Now, Workspace: p.workspaceOf})
+	a.calls = callapproval.New(callapproval.Options{Log: p.log.Decided(), Now: p.opts.Now, Workspace: p.workspaceOf})
 	a.approvals = &approvals.Service{Tasks: taskService, Plans: plans, Calls: a.calls, Operator: taskService, Config: inForce}
 	p.openChannels(a, runs)
 	hub := p.newTaskHub()
@@ -154,7 +155,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		runs.Follow(side.typing.Update)
 	}
 	handlers := map[string]worker.Handler{workqueue.KindRun: a.runner, workqueue.KindJob: a.messenger, spawn.CleanupKind: spawn.Cleanup(subagents),
-		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.discord.webhook, scheduler.CheckKind: a.schedules.Checks(), attach.Kind: p.attachmentsTask(a)}
+		milestone.Kind: milestone.Sync(hub), collabtools.TrackerKind: a.requests.Tracker(), notifier.WebhookKind: a.notices.webhook, scheduler.CheckKind: a.schedules.Checks(), attach.Kind: p.attachmentsTask(a)}
 	for _, side := range a.sides() {
 		handlers[side.name], handlers[delivery.AckKind(side.name)] = side.posts, side.acksTask()
 	}

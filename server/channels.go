@@ -7,18 +7,43 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/worker"
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/services/messenger"
+	"github.com/pronto-lab/openclawd/tools/collabtools"
+)
+
+// Maximum numbers of concurrent posts and follow-ups.
+const (
+	deliverySlots = 16
+	trackerSlots  = 4
 )
 
 // sides are the channels of the program, Discord first.
 func (a *agents) sides() []*channelSide {
-	return []*channelSide{a.discord.channelSide, a.telegram, a.slack.channelSide}
+	return []*channelSide{a.discord, a.telegram, a.slack.channelSide}
+}
+
+// openChannels makes what hears the bots of all channels, and what asks for posts. runs are those that people stop.
+func (p *Program) openChannels(a *agents, runs *runner.Runs) {
+	inForce := p.newConfiguration().InForce
+	o := collabtools.Options{Log: p.log, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString, Logger: a.logger}
+	for _, side := range a.sides() {
+		o.Channels = append(o.Channels, places{side.bots})
+	}
+	a.requests = collabtools.New(o)
+	for _, side := range a.sides() {
+		side.open(p, a, runs)
+	}
+	a.openNotices(p, inForce)
 }
 
 // placeMark is the mark of a place in a text, as in Discord. Discord's own are numbers, which its bots resolve.
@@ -68,7 +93,7 @@ func (a *agents) side(channel string) *channelSide {
 	case coordination.Slack:
 		return a.slack.channelSide
 	}
-	return a.discord.channelSide
+	return a.discord
 }
 
 // runChannel keeps the configured bots of a channel connected, and hears them, until ctx ends.
@@ -85,12 +110,15 @@ func (p *Program) runChannel(of func(*agents) *channelSide) func(context.Context
 	}
 }
 
-// followBots applies each new configuration to the bots.
-func (p *Program) followBots(ctx context.Context) {
+// followBots applies each new configuration to the bots, until ctx ends.
+func (p *Program) followBots(ctx context.Context) error {
+	if p.agents == nil {
+		return nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-p.config.changed:
 			p.configureBots()
 		}
@@ -195,3 +223,9 @@ func (p *Program) announcements(a *agents) allAnnouncements {
 		return all
 	}}
 }
+
+// places adapts the bots of a channel to requests between agents.
+type places struct{ channel.Channel }
+
+// Connected implements collabtools.Channel.
+func (p places) Connected() []collaborate.Bot { return p.Registry().ForCollaborate() }

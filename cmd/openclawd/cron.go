@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/gateway/client"
-	"github.com/pronto-lab/openclawd/gateway/cronline"
+	"github.com/pronto-lab/openclawd/gateway/croncommands"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
@@ -21,13 +21,13 @@ has one run. See docs/operations/schedules.md.`
   openclawd cron add --at 20m --system-event "Remind me of the tea"
   openclawd cron list --all
   openclawd cron runs ID --json`
-	for _, c := range cronline.Commands() {
+	for _, c := range croncommands.Commands() {
 		group.AddCommand(newCronCommand(p, &c))
 	}
 	return group
 }
 
-func newCronCommand(p *process, c *cronline.Command) *cobra.Command {
+func newCronCommand(p *process, c *croncommands.Command) *cobra.Command {
 	flags := callFlags{}
 	args := cobra.ExactArgs(max(c.Args, 0))
 	if c.Args < 0 {

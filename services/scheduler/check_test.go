@@ -20,8 +20,8 @@ import (
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/services/scheduler"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/callapproval"
 	"github.com/pronto-lab/openclawd/tools/effects"
-	"github.com/pronto-lab/openclawd/tools/permit"
 )
 
 // checked carries out the checks that are queued, until something is so.
@@ -134,7 +134,7 @@ func (p *plan) withTools(repeat tools.Repeat) *server {
 	now := func() time.Time { return p.now }
 	box, err := tools.New(tools.Options{Config: func() *config.Config { return p.conf }, Logger: logger, Sources: []tools.Source{s},
 		Journal: effects.New(effects.Options{Log: p.db.Decided(), Now: now, NewID: p.id, Logger: logger}),
-		Guard:   permit.New(permit.Options{Log: p.db.Decided(), Now: now, Workspace: func(string) string { return p.dir }}).Guard})
+		Guard:   callapproval.New(callapproval.Options{Log: p.db.Decided(), Now: now, Workspace: func(string) string { return p.dir }}).Guard})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package permit
+package callapproval
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package permit_test
+package callapproval_test
 
 import (
 	"encoding/json"
@@ -21,13 +21,13 @@ import (
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/tools"
-	"github.com/pronto-lab/openclawd/tools/permit"
+	"github.com/pronto-lab/openclawd/tools/callapproval"
 )
 
 // desk has eden's calls of exec and write wait for people.
 type desk struct {
 	*testing.T
-	*permit.Service
+	*callapproval.Service
 	db    *sqlite.DB
 	now   time.Time
 	rules *config.Config
@@ -39,7 +39,7 @@ func newDesk(t *testing.T) *desk {
 	d.rules.Tools.Approvals = config.CallApprovals{Timeout: time.Hour, Rules: []config.CallRule{{Decision: config.CallAsk}}}
 	d.db, _ = projectiontest.New(t, sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db"), Durability: sqlite.DurabilityRelaxed},
 		sessions.Definition(), runs.Definition(), permissions.Definition())
-	d.Service = permit.New(permit.Options{Log: d.db, Now: func() time.Time { return d.now }, Workspace: func(string) string { return "" }})
+	d.Service = callapproval.New(callapproval.Options{Log: d.db, Now: func() time.Time { return d.now }, Workspace: func(string) string { return "" }})
 	return d
 }
 

@@ -1,4 +1,4 @@
-package cronline
+package croncommands
 
 import (
 	"context"

@@ -1,11 +1,11 @@
-// Package permit has single calls of tools wait for people, as tools.approvals says, and decides about them for people.
+// Package callapproval has single calls of tools wait for people, as tools.approvals says, and decides about them for people.
 //
 // It guarantees
 //   - that a call that needs a decision is made only after an approval is in the log, or a lasting permission for it;
 //   - that a request is in the log before its run waits, and that what is decided wakes the run in the same transaction;
 //   - that an approval is for one occurrence of a call in a run and its repetitions: agent, tool, arguments and how often the run has made
 //     the same call before. No id that a model chooses counts.
-package permit
+package callapproval
 
 import (
 	"context"

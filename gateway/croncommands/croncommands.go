@@ -1,5 +1,5 @@
-// Package cronline is the command line of scheduled jobs: what its words mean in the gateway's methods, and how answers look to people.
-package cronline
+// Package croncommands is the command line of scheduled jobs: what its words mean in the gateway's methods, and how answers look to people.
+package croncommands
 
 import (
 	"bytes"
