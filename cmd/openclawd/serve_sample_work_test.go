@@ -169,6 +169,7 @@ func TestSampleHasNewWork(t *testing.T) {
 				in := slices.IndexFunc(all, func(a waitingApproval) bool { return a.TaskID != "task_m1" })
 				s.decide(t, all[in].ID, "reject", `{"by":"visitor","reason":"something else first"}`)
 			}
+			s.ahead.Add(int64(2 * time.Second)) // an agent pauses for minutes between two tasks of its backlog
 			return false
 		})
 		return found
