@@ -242,15 +242,20 @@ bench-compare: build ## Measure another commit and the working tree by turns (RE
 CLIENTS := grammy@1.46.0 @slack/bolt@5.1.0 discord.js@14.28.1
 MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16) \
 	conformance-next@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
+OPENCLAWS := openclaw@2026.2.26 openclaw-newest@npm:openclaw@2026.9.6
 
 .PHONY: clients
-clients: ## Let unmodified programs from npm use the servers for tests of the channels, and agents use their MCP servers; needs Node
+clients: ## Let unmodified programs from npm, openclaw among them, use our servers, and agents their MCP servers; needs Node
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
 		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(CLIENTS); \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestGrammy|TestBolt|TestDiscordJS' -count=1 \
 			./telegram/telegramtest ./slack/slacktest ./discord/discordtest; \
 		npm install --prefix "$$modules" --silent --no-audit --no-fund $(MCP_PACKAGES); \
-		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server; \
+		rm -rf "$$modules"/*; printf '{"overrides": {"libsignal": "file:%s/server/testdata/libsignal"}}' '$(CURDIR)' > "$$modules/package.json"; \
+		npm install --prefix "$$modules" --silent --no-audit --no-fund $(firstword $(MCP_PACKAGES)); \
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS); \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestOpenClawCommands -count=1 ./server
 
 .PHONY: cron-oracle
 cron-oracle: ## Compare due times with croner 11 from npm (COUNT=100000 SEED=1); needs Node

@@ -109,10 +109,19 @@ func (s *Server) answerWaitingCommands(ctx context.Context, _ *wire.Call) (any, 
 	return encoded(list)
 }
 
+// allowWhole offers to allow what is shown whole, and else only to deny it: a person must not allow what cannot be seen.
+func (i *approvalInfo) allowWhole(isWhole bool, whole []string) {
+	if i.Request.Allowed = whole; !isWhole {
+		i.Request.Allowed = []string{deny}
+	}
+}
+
 func (s *Server) approvalOfTask(r *tasks.Row) approvalInfo {
-	return approvalInfo{ID: r.ID, CreatedAt: max(1, msOf(r.Created)), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
-		Request: approvalRequest{Command: cutText(cmp.Or(coordination.TrimJS(r.Description), r.ID), maxShownText, cutMark), AgentID: r.AgentID,
-			SessionKey: r.CreatedBySessionKey, Allowed: decisions()}}
+	text := cmp.Or(coordination.TrimJS(r.Description), r.ID)
+	info := approvalInfo{ID: r.ID, CreatedAt: max(1, msOf(r.Created)), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
+		Request: approvalRequest{Command: cutText(text, maxShownText, cutMark), AgentID: r.AgentID, SessionKey: r.CreatedBySessionKey}}
+	info.allowWhole(info.Request.Command == text, decisions())
+	return info
 }
 
 func (s *Server) answerWaitingPlans(ctx context.Context, _ *wire.Call) (any, error) {
@@ -130,6 +139,7 @@ func (s *Server) answerWaitingPlans(ctx context.Context, _ *wire.Call) (any, err
 	return encoded(list)
 }
 
+// approvalOfPlan is a plan as a proposal. Clients accept a title of 80 characters and a description of 512, and show no more of it.
 func (s *Server) approvalOfPlan(p *plan.Plan) approvalInfo {
 	var steps strings.Builder
 	for i, step := range p.Steps {
@@ -141,10 +151,12 @@ func (s *Server) approvalOfPlan(p *plan.Plan) approvalInfo {
 	}
 	title := cmp.Or(coordination.TrimJS(p.Title), p.ID)
 	sum := sha256.Sum256([]byte(p.ID + "\x00" + title + "\x00" + text))
-	return approvalInfo{ID: p.ID, CreatedAt: max(1, p.SubmittedAt), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
-		Request: approvalRequest{Command: cutText(cmp.Or(text, title), maxShownText, cutMark), Title: cutText(title, maxApprovalTitle-1, "…"),
-			Description: cutText(cmp.Or(text, title), maxApprovalText-1, "…"), Hash: hex.EncodeToString(sum[:]), AgentID: p.Agent, SessionKey: p.SessionKey,
-			Allowed: decisions()}}
+	text = cmp.Or(text, title)
+	info := approvalInfo{ID: p.ID, CreatedAt: max(1, p.SubmittedAt), ExpiresAt: s.opts.Now().Add(approvalTime).UnixMilli(),
+		Request: approvalRequest{Command: cutText(text, maxShownText, cutMark), Title: cutText(title, maxApprovalTitle-1, "…"),
+			Description: cutText(text, maxApprovalText-1, "…"), Hash: hex.EncodeToString(sum[:]), AgentID: p.Agent, SessionKey: p.SessionKey}}
+	info.allowWhole(info.Request.Title == title && info.Request.Description == text, decisions())
+	return info
 }
 
 type approvalSnapshot struct {
@@ -321,9 +333,9 @@ func (s *Server) resolveApproval(ctx context.Context, call *wire.Call) (any, err
 	one, err := s.callMeant(ctx, p.ID)
 	if err == nil && one != nil {
 		p.ID = one.ID
-		if p.Decision == allowOnce || p.Decision == allowAlways {
-			err = mayAllow(one)
-		}
+	}
+	if err == nil && (p.Decision == allowOnce || p.Decision == allowAlways) {
+		err = s.mayAllow(ctx, p.ID, one)
 	}
 	if err != nil {
 		return nil, err

@@ -7,13 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/permission"
+	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/projections/plans"
+	"github.com/pronto-lab/openclawd/projections/tasks"
 )
 
 // Events for clients that decide.
@@ -26,15 +30,12 @@ const (
 func decisionsOfCall() []string { return []string{allowOnce, allowAlways, deny} }
 
 // approvalOfCall is a call as a command: that of exec, or the tool with what it is called with. Clients show the beginning of a long command
-// beside the decisions that they are offered, and a person must not allow what cannot be seen: of a call that is not shown whole, only the
-// refusal is offered.
+// beside the decisions that they are offered: see allowWhole.
 func approvalOfCall(s *permissions.Shown) approvalInfo {
 	command, _ := permission.Line(cmp.Or(s.Tool, s.ID), s.Arguments)
 	info := approvalInfo{ID: s.ID, CreatedAt: max(1, s.RequestedAt), ExpiresAt: max(1, s.ExpireAt), Request: approvalRequest{
-		Command: cutText(command, maxShownText, cutMark), AgentID: s.Agent, SessionKey: s.SessionKey, RunID: s.RunID, Allowed: decisionsOfCall()}}
-	if s.Arguments == nil || info.Request.Command != command {
-		info.Request.Allowed = []string{deny}
-	}
+		Command: cutText(command, maxShownText, cutMark), AgentID: s.Agent, SessionKey: s.SessionKey, RunID: s.RunID}}
+	info.allowWhole(s.Arguments != nil && info.Request.Command == command, decisionsOfCall())
 	return info
 }
 
@@ -58,14 +59,41 @@ func (s *Server) callMeant(ctx context.Context, id string) (meant *permissions.S
 // codeUnseen is the code of a decision that allows what its client was not shown.
 const codeUnseen = "approval_not_shown"
 
-// mayAllow refuses to allow a call of which clients have seen a part only.
-func mayAllow(call *permissions.Shown) error {
-	if len(approvalOfCall(call).Request.Allowed) > 1 || call.Status != permission.Pending {
-		return nil
+// mayAllow refuses to allow what clients have seen a part of only: a call, or, if that is nil, the task or the plan with an id.
+func (s *Server) mayAllow(ctx context.Context, id string, call *permissions.Shown) error {
+	if call != nil {
+		if call.Status != permission.Pending || len(approvalOfCall(call).Request.Allowed) > 1 {
+			return nil
+		}
+		return unseen("command", id)
 	}
-	return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "the command is too long to be shown here, so it can only be denied here",
+	what, shown := "", approvalInfo{}
+	err := s.opts.Log.View(ctx, func(tx *sql.Tx) error {
+		found, err := plans.ByID(ctx, tx, id)
+		if err == nil && found != nil && found.Status == plan.Pending {
+			what, shown = "plan", s.approvalOfPlan(found)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row, is, err := tasks.ByID(ctx, tx, id)
+		if err == nil && is && row.Status == coordination.StatePendingApproval {
+			what, shown = "task", s.approvalOfTask(row)
+		}
+		return err
+	})
+	if err != nil || what == "" || len(shown.Request.Allowed) > 1 {
+		return err
+	}
+	return unseen(what, id)
+}
+
+// unseen refuses to allow a command, a plan or a task of which clients have seen a part only.
+func unseen(what, id string) error {
+	return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "the " + what + " is too long to be shown here, so it can only be denied here",
 		Details: map[string]string{"code": codeUnseen, "reason": "APPROVAL_NOT_SHOWN", "field": "decision",
-			"hint": "openclawd approvals show " + call.ID + ", and the Inbox of the page, show it whole: approve it there"}}
+			"hint": "openclawd approvals show " + id + ", and the Inbox of the page, show it whole: approve it there"}}
 }
 
 // answerWaitingCommand answers exec.approval.get for a call of a tool that waits.

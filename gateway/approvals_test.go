@@ -141,3 +141,50 @@ func TestNoOneAllowsWhatIsCut(t *testing.T) {
 	b.answer(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":"allow-always"}`, short))
 	b.is(t, short, permission.Approved)
 }
+
+// submits has a plan wait for a person.
+func (b *bundle) submits(t *testing.T, id, title string, steps ...string) {
+	t.Helper()
+	appends, err := eventstore.One(coordination.PlanStream(id), eventstore.NewEvent{Type: coordination.TypePlanSubmitted, AgentID: "eden", Actor: eventstore.ActorAgent},
+		coordination.Plan{Context: coordination.Context{EventRole: coordination.RoleOrchestration}, PlanID: id, AgentID: "eden", Title: title, StepsCount: len(steps),
+			Steps: steps, SessionKey: "agent:eden:main"}, b.now.Load())
+	if err == nil {
+		_, err = b.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Clients show at most 80 characters of a plan's title and 512 of its steps. Who sees only these may deny the plan, not allow it.
+func TestNoOneAllowsAPlanThatIsCut(t *testing.T) {
+	t.Parallel()
+	b := decides(t)
+	const whole, long, titled = "plan_a", "plan_b", "plan_c"
+	b.submits(t, whole, "The garden", "look", strings.Repeat("x", 450))
+	b.submits(t, long, "The garden", "look", strings.Repeat("x", 600)+" and rm -r /srv")
+	b.submits(t, titled, strings.Repeat("The garden ", 8)+"and rm -r /srv", "look")
+	list := want[[]struct {
+		ID      string
+		Request struct {
+			Title, Description string
+			Allowed            []string `json:"allowedDecisions"`
+		}
+	}](t, b, "openclaw.approval.list", `{}`)
+	if len(list) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	for _, one := range list {
+		cut := one.ID != whole
+		if offered := fmt.Sprint(one.Request.Allowed); offered != map[bool]string{false: "[allow-once deny]", true: "[deny]"}[cut] ||
+			cut && strings.Contains(one.Request.Title+one.Request.Description, "rm -r") {
+			t.Errorf("%+v offers %s", one, offered)
+		}
+	}
+	for _, id := range []string{long, titled} { // a client may not look at what is offered
+		refused := b.refused(t, "approval.resolve", fmt.Sprintf(`{"id":%q,"kind":"system-agent","decision":"allow-once"}`, id))
+		if detailOf(refused, "code") != "approval_not_shown" || !strings.Contains(detailOf(refused, "hint"), "Inbox") {
+			t.Errorf("%s: %+v", id, refused)
+		}
+	}
+}

@@ -31,6 +31,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/budget"
 	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/permissions"
+	"github.com/pronto-lab/openclawd/projections/plans"
 	"github.com/pronto-lab/openclawd/projections/projectiontest"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/sessions"
@@ -98,7 +99,7 @@ var emptyLog = storetest.File(projectiontest.Empty(func(path string) (projection
 }, definitions()...))
 
 func definitions() []projections.Definition {
-	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition(), permissions.Definition()}
+	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition(), permissions.Definition(), plans.Definition()}
 }
 
 // open opens the database, and has a new gateway on it.

@@ -31,7 +31,7 @@ type source struct{ field, name string }
 func (p *postParams) media() (text string, all []source) {
 	add := func(field string, names ...string) {
 		for _, name := range names {
-			name = coordination.TrimJS(strings.TrimPrefix(coordination.TrimJS(name), "MEDIA:"))
+			name = delivery.SourceOf(name)
 			if name != "" && !slices.ContainsFunc(all, func(s source) bool { return s.name == name }) {
 				all = append(all, source{field, name})
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 )
 
@@ -29,9 +30,10 @@ type runResult struct {
 }
 
 type runPayload struct {
-	Text     string  `json:"text"`
-	MediaURL *string `json:"mediaUrl"`
-	IsError  bool    `json:"isError,omitempty"`
+	Text     string   `json:"text"`
+	MediaURL *string  `json:"mediaUrl"`
+	Media    []string `json:"mediaUrls,omitempty"` // all of them, if there are several
+	IsError  bool     `json:"isError,omitempty"`
 }
 
 type runMeta struct {
@@ -80,7 +82,7 @@ func finalOf(r *run.Result) finalAnswer {
 	}
 	say := func(text string, isError bool) {
 		if text != "" && !isSilent(text) {
-			a.Result.Payloads = append(a.Result.Payloads, runPayload{Text: text, IsError: isError})
+			a.Result.Payloads = append(a.Result.Payloads, payloadOf(text, isError))
 		}
 	}
 	switch r.State {
@@ -100,6 +102,19 @@ func finalOf(r *run.Result) finalAnswer {
 		say(over.Text, false)
 	}
 	return a
+}
+
+// payloadOf is a text, without the lines in it that name files, and these.
+func payloadOf(text string, isError bool) runPayload {
+	rest, media := delivery.SplitMedia(text)
+	if len(media) == 0 {
+		return runPayload{Text: text, IsError: isError}
+	}
+	one := runPayload{Text: coordination.TrimJS(rest), MediaURL: &media[0], IsError: isError}
+	if len(media) > 1 {
+		one.Media = media
+	}
+	return one
 }
 
 // isBroken reports whether an aborted run was not stopped by request: its process is gone.

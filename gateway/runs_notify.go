@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/gateway/wire"
 )
@@ -267,7 +268,7 @@ func (t *runNotifier) broadcastEnd(one *runProgress, u *run.Update, r *run.Resul
 	t.broadcastAgent(one, u, "lifecycle", end)
 	said.Seq = one.seq
 	if text != "" && !isSilent(text) {
-		said.Message, _ = saidAt(text, u.At) // encoding text cannot fail
+		said.Message, _ = saidAt(delivery.ShowMedia(text), u.At) // encoding text cannot fail
 	}
 	t.hub.Broadcast(wire.Event{Name: eventChat, Payload: said})
 }

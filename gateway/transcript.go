@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 )
 
@@ -186,7 +187,11 @@ func showContent(m *coordination.SessionMessage) (json.RawMessage, error) {
 		if m.Text == "" && m.Author == authorAssistant {
 			return json.RawMessage("[]"), nil
 		}
-		return textContent(cutText(m.Text, maxShownText, cutMark))
+		text := m.Text
+		if m.Author == authorAssistant {
+			text = delivery.ShowMedia(text)
+		}
+		return textContent(cutText(text, maxShownText, cutMark))
 	}
 	for i, block := range blocks {
 		var err error

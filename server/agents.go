@@ -149,6 +149,7 @@ func (p *Program) openAgents(ctx context.Context) error {
 		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
 		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts, Pictures: p.picture,
+		Media: a.answerFiles(inForce),
 	})
 	runs.Follow(a.metrics.record)
 	for _, side := range a.sides() {

@@ -140,7 +140,7 @@ func (a *agents) then(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.Stream
 	}
 	posted := false
 	for _, side := range a.sides() {
-		posts, err := side.replies.Then(tx, e.Asked, &e.Result, e.Now)
+		posts, err := side.replies.Then(tx, e.Asked, &e.Result, e.Now, e.Media...)
 		if err != nil { // the end of the run, and its flow, do not depend on it
 			a.logger.Error("cannot post a run's answer", "run", e.Result.RunID, "channel", side.name, "err", err)
 		}

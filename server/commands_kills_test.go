@@ -26,7 +26,7 @@ var effectRounds = testscale.Of[uint64](5, 20*testscale.Times)
 
 const (
 	effectsConfig = `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {defaults: {maxConcurrent: 8}, entries: {main: {default: true, workspace: %q}}},
-		models: {scripted: {script: 'effects.json'}}, tools: {exec: {sandbox: 'off'}}, cron: {maxConcurrentRuns: 8},
+		models: {scripted: {script: 'effects.json'}}, cron: {maxConcurrentRuns: 8},
 		hooks: {enabled: true, token: '` + hooksToken + `', maxPerMinute: 100000}}`
 	effectsScript = `{"rules": [
 	{"when": {"after": "tool"}, "answer": {"text": "result: {{result}}"}},
@@ -113,7 +113,7 @@ func (k *effectKills) round(t *testing.T, r *rand.Rand) {
 	_ = c.Close()
 }
 
-// Agents run commands and write files, for clients, at due times of jobs and for hooks, while the program is killed around each of these,
+// Agents run commands in their sandbox and write files, for clients, at due times of jobs and for hooks, while the program is killed around each of these,
 // again and again. No command runs twice, none outlives the program, every file is whole, every intent has one outcome, every due time and
 // every request to a hook one run, and every run one end.
 //
@@ -121,6 +121,7 @@ func (k *effectKills) round(t *testing.T, r *rand.Rand) {
 func TestKillsAroundEffects(t *testing.T) {
 	t.Parallel()
 	k := &effectKills{kills: newKills(t, effectRounds), acknowledged: map[string]string{}}
+	k.dir = outsideTmp(t) // commands have a /tmp of their own
 	home := filepath.Join(k.dir, "home")
 	k.configure(t, fmt.Sprintf(effectsConfig, home), "effects.json", effectsScript)
 	began := time.Now()
@@ -142,10 +143,33 @@ func TestKillsAroundEffects(t *testing.T) {
 	times := judgeCommands(t, home, j)
 	judgeHooks(t, p.Program, k.acknowledged)
 	unfinished := k.judgeJobs(t, p)
+	t.Logf("sandbox: %s", k.sandbox(t, p))
 	t.Logf("%d rounds in %s, killed at any time, a command, a write, a due time, a hook: %v", k.rounds, killed.Round(time.Second), k.at)
 	t.Logf("%d messages, %d jobs, %d hooks: %d calls recorded, %d outcomes are unknown, %d runs were continued, %d commands had their effect, none twice; %d runs of jobs failed",
 		k.asked, len(k.jobs), k.hooks, len(j.outcome), j.unknown, j.resumed, len(times), unfinished)
 	k.end(t, p)
+}
+
+// sandbox is the kind of sandbox in which the commands ran: one that its probe has found to hold.
+func (k *effectKills) sandbox(t *testing.T, p *reloading) (kind string) {
+	t.Helper()
+	err := eachEvent(t, p, func(typ string, data []byte) error {
+		if typ != coordination.TypeSandboxProbed {
+			return nil
+		}
+		var d coordination.SandboxProbed
+		if err := json.Unmarshal(data, &d); err != nil {
+			return err
+		}
+		if d.Sandboxed {
+			kind = d.Kind
+		}
+		return nil
+	})
+	if err != nil || kind == "" {
+		t.Fatalf("no sandbox holds here, %v", err)
+	}
+	return kind
 }
 
 // jobEvents counts what the log says of each job: due times, those missed, and ends of runs, of which some have failed.

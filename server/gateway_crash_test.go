@@ -32,8 +32,13 @@ import (
 // talkRounds is how often the server is killed while clients talk, unless the environment says otherwise.
 var talkRounds = testscale.Of[uint64](2, 4)
 
-// envServeUntilKilled is a state directory: a process of this binary in whose environment it is serves it, and runs no tests.
-const envServeUntilKilled = "OPENCLAWD_TEST_SERVE"
+// envServeUntilKilled is a state directory: a process of this binary in whose environment it is serves it, and runs no tests. The others are
+// addresses of channels' services, "" for their own.
+const (
+	envServeUntilKilled = "OPENCLAWD_TEST_SERVE"
+	envTelegramAPI      = "OPENCLAWD_TEST_TELEGRAM_API"
+	envSlackAPI         = "OPENCLAWD_TEST_SLACK_API"
+)
 
 // serveUntilKilled says on standard output where its gateway is. It ends with its standard input, also when the test is killed.
 func serveUntilKilled(dir string) (code int) {
@@ -44,6 +49,7 @@ func serveUntilKilled(dir string) (code int) {
 	}()
 	p := New(Options{
 		StateDir: dir, DB: filepath.Join(dir, database.Name), API: "127.0.0.1:0", Gateway: "127.0.0.1:0", Rules: coordination.RulesV2, Now: time.Now,
+		TelegramAPI: os.Getenv(envTelegramAPI), SlackAPI: os.Getenv(envSlackAPI),
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	p.opts.Ready = func(_, gateway net.Addr) { fmt.Println(gatewayURL(gateway)) }
@@ -62,7 +68,7 @@ type victim struct {
 	dead   sync.Once
 }
 
-func startVictim(t *testing.T, dir string) *victim {
+func startVictim(t *testing.T, dir string, env ...string) *victim {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -70,7 +76,7 @@ func startVictim(t *testing.T, dir string) *victim {
 	}
 	v := &victim{cmd: exec.Command(self)}
 	t.Cleanup(v.kill)
-	v.cmd.Env = append(os.Environ(), envServeUntilKilled+"="+dir)
+	v.cmd.Env = append(append(os.Environ(), envServeUntilKilled+"="+dir), env...)
 	v.cmd.Stderr = &v.stderr
 	stdout, out := v.cmd.StdoutPipe()
 	_, in := v.cmd.StdinPipe()

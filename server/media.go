@@ -3,15 +3,18 @@ package server
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/attachments"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/attach"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -22,6 +25,7 @@ import (
 	"github.com/pronto-lab/openclawd/monitor"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/sendtools"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -105,6 +109,55 @@ func (a *agents) clientFile(inForce func() *config.Config) gateway.Media {
 		}
 		return a.files.Of(ctx, &tools.Call{Config: inForce(), Caller: tool.Caller{AgentID: agent, Channel: p.Channel, AccountID: account}}, source)
 	}
+}
+
+// answerMedia limits the storing of all files of an answer.
+const answerMedia = time.Minute
+
+// answerFiles stores the files that an agent's answer names, each of them once, if the agent may post it with the tool message without asking a
+// person before.
+func (a *agents) answerFiles(inForce func() *config.Config) func(context.Context, *coordination.RunQueued, string, string) []delivery.Named {
+	return func(ctx context.Context, asked *coordination.RunQueued, agentID, text string) (all []delivery.Named) {
+		_, sources := delivery.SplitMedia(text)
+		slices.Sort(sources)
+		sources = slices.Compact(sources)
+		caller := tool.Caller{Entry: tool.ByRun, AgentID: agentID, SessionKey: asked.SessionKey, RunID: asked.RunID, Channel: asked.Channel, To: asked.To,
+			AccountID: asked.AccountID, ThreadID: asked.ThreadID}
+		fetching, stop := context.WithTimeout(ctx, answerMedia)
+		defer stop()
+		for i, source := range sources {
+			one := delivery.Named{Source: source, Refused: fmt.Sprintf("an answer has at most %d files", delivery.MaxFiles)}
+			if i < delivery.MaxFiles {
+				one.File, one.Refused = a.answerFile(fetching, &tools.Call{Config: inForce(), Caller: caller}, source)
+			}
+			if one.Refused != "" {
+				a.logger.Warn("a file that an answer names is not posted", "run", asked.RunID, "file", source, "why", one.Refused)
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+}
+
+// answerFile stores a file that an answer names, or says why not.
+func (a *agents) answerFile(ctx context.Context, call *tools.Call, source string) (f delivery.File, refused string) {
+	offered := a.tools.Offer(call.Caller)
+	i := slices.IndexFunc(offered, func(s tool.Spec) bool { return s.Name == sendtools.Name })
+	if i < 0 {
+		return f, "the agent may not use the tool " + sendtools.Name
+	}
+	var err error
+	if call.Args, err = json.Marshal(map[string]string{"path": source}); err != nil || !a.calls.Allows(call, &offered[i]) {
+		return f, "tools.approvals does not allow it without asking: the agent can call the tool " + sendtools.Name
+	}
+	f, err = a.files.Of(ctx, call, source)
+	if why, is := errors.AsType[*tool.Error](err); is {
+		return f, why.Text
+	}
+	if err != nil {
+		return f, "it could not be stored"
+	}
+	return f, ""
 }
 
 // storedFiles are the files of messages for the API.

@@ -53,3 +53,42 @@ func TestAgentsAreToldThatFilesHaveNoRoom(t *testing.T) {
 		t.Errorf("the error is %v, want one for the agent", err)
 	}
 }
+
+// Lines MEDIA: of an answer name files: these are posted after the text, once; what
+// may not be posted is named with the reason, and clients see the answer without the lines.
+func TestAnswersNameFiles(t *testing.T) {
+	t.Parallel()
+	web, asked := newDownloads(t)
+	team := newTelegramTeam(t, func(a2atest.Asked) a2atest.Answer {
+		return a2atest.Say("the numbers\nMEDIA: ./numbers 1.csv\nMEDIA:" + web + "/chart\nMEDIA:../openclaw.json\nMEDIA:http://169.254.169.254/latest\nMEDIA:./numbers 1.csv")
+	})
+	team.reloading = startReloading(t, map[string]string{settings.FileName: allowingLoopback(team.text)}, withGateway, team.options)
+	team.deposit(t, "ruda", "numbers 1.csv", "a,b\n1,2\n")
+	private := team.bora.Private(team.ruda)
+	count := func(file string) (n int) {
+		for _, m := range private.Messages() {
+			if m.Document != nil && m.Document.FileName == file || len(m.Photo) > 0 && file == "chart.png" {
+				n++
+			}
+		}
+		return n
+	}
+	team.await("the answer to /start with its files", func() bool { return count("numbers 1.csv") == 1 && count("chart.png") == 1 })
+	for _, m := range private.Messages() {
+		if m.From.ID != team.ruda.ID || m.Text == "" {
+			continue
+		}
+		if !strings.HasPrefix(m.Text, "the numbers\n(openclaw.json ") || !strings.Contains(m.Text, "(latest ") || strings.Contains(m.Text, "MEDIA") || strings.Count(m.Text, "\n") != 2 {
+			t.Errorf("%q is posted", m.Text)
+		}
+	}
+	team.restart(t, nil)
+	c := connect(t, gatewayURL(team.gatewayAddress()))
+	told := calls[history](t, c, "chat.history", map[string]string{"sessionKey": "agent:ruda:main"})
+	if texts := told.texts(); len(texts) == 0 || strings.Contains(texts[len(texts)-1], "MEDIA") || !strings.HasSuffix(texts[len(texts)-1], "numbers 1.csv") {
+		t.Errorf("the history is %q", texts)
+	}
+	if len(asked) != 1 || count("numbers 1.csv") != 1 || count("chart.png") != 1 {
+		t.Errorf("the web was asked for %d files, and %d and %d were posted, want each once", len(asked), count("numbers 1.csv"), count("chart.png"))
+	}
+}

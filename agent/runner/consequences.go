@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -17,6 +18,7 @@ type EndedRun struct {
 	Result run.Result              // after the end; Over is set
 	// AskedID is the id of the event that queued the run; "" if it cannot be read.
 	AskedID string
+	Media   []delivery.Named // that the answer names, if it is posted
 	Now     time.Time
 }
 
@@ -27,7 +29,7 @@ func (r *Runs) addConsequences(tx eventstore.Tx, result run.Result, q *queuedRun
 	if r.next == nil || o.alone {
 		return end, nil
 	}
-	follows, err := r.consequences(tx, &EndedRun{Asked: requestOf(q, &result), Result: result, AskedID: q.id, Now: now})
+	follows, err := r.consequences(tx, &EndedRun{Asked: requestOf(q, &result), Result: result, AskedID: q.id, Media: o.media, Now: now})
 	if err == nil {
 		err = checkAppend(tx, end, follows)
 	}

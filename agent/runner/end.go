@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -26,6 +27,7 @@ type outcome struct {
 	next  resumption                   // of what is queued again
 	alone bool                         // without consequences: the log would reject them
 	waits *tool.WaitsError             // it does not end, but waits for a decision
+	media []delivery.Named             // files that the answer names
 
 	followed bool // it had consequences when last written
 }
@@ -88,6 +90,9 @@ func (a *activeRun) partial(stopReason string) *coordination.SessionMessage {
 func (r *Runner) finish(ctx context.Context, a *activeRun, o outcome) error {
 	patient, done := r.graceContext(ctx)
 	defer done()
+	if r.o.Media != nil && o.to == run.OK && a.asked.Deliver {
+		o.media = r.o.Media(patient, &a.asked.RunQueued, a.asked.agentID, o.over.Text)
+	}
 	err := r.writeEnd(patient, a, &o)
 	if err != nil && r.isRefused(err) {
 		r.logger.Error("cannot record the end of a run as it is; recording a failure", "run", a.result.RunID, "err", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -51,6 +52,10 @@ type Options struct {
 	// Pictures returns a picture that lies beside the log, by the SHA-256 of its content, for models that take pictures; nil if it is not
 	// there any more. nil: none are shown.
 	Pictures func(sha256 string) []byte
+
+	// Media stores the files that the final answer of a run names, if the answer is posted; EndedRun.Media has them. It may take a while, and is
+	// called again if the end of the run could not be written. nil: lines that name files are text.
+	Media func(ctx context.Context, asked *coordination.RunQueued, agentID, text string) []delivery.Named
 
 	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 

@@ -196,7 +196,7 @@ func (p *program) open(ctx context.Context) {
 	agents := runner.New(runner.Options{Queue: queue, Config: inForce, Models: ofModels, Prompt: prompt.New(prompt.Options{Logger: p.logger}), Grace: 100 * time.Millisecond,
 		Runs: runner.NewRuns(runner.RunsOptions{Log: p.db, Now: p.now, NewID: p.newID, Logger: p.logger,
 			Then: func(tx eventstore.Tx, e *runner.EndedRun) ([]eventstore.StreamAppend, error) {
-				return replies.Then(tx, e.Asked, &e.Result, e.Now)
+				return replies.Then(tx, e.Asked, &e.Result, e.Now, e.Media...)
 			}})})
 	p.heard = inbound.New(inbound.Options{Channel: name, Log: p.db, Queue: queue, Bots: p.bots, Config: inForce, Now: p.now, Logger: p.logger})
 	posts := outbound.New(outbound.Options{Log: p.db, Bots: p.bots, Now: p.now, Logger: p.logger,

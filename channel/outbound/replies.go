@@ -3,6 +3,7 @@ package outbound
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -38,14 +39,15 @@ type Replies struct {
 }
 
 // Then returns the events appended with the end of a run: its post, and then the removal of its acknowledgement. It fails for a run with an invalid place.
-func (r *Replies) Then(tx eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time) ([]eventstore.StreamAppend, error) {
+// media are the files that the answer names: they are posted after its text, which does not have the lines that name them.
+func (r *Replies) Then(tx eventstore.Tx, asked *coordination.RunQueued, result *run.Result, now time.Time, media ...delivery.Named) ([]eventstore.StreamAppend, error) {
 	if !asked.Deliver || asked.Channel != nameOr(r.Channel) {
 		return nil, nil
 	}
 	d := delivery.Delivery{Channel: unlessDiscord(r.Channel), Purpose: delivery.Reply, Context: asked.Context, AgentID: result.AgentID, AccountID: asked.AccountID, ThreadID: asked.ThreadID,
 		RunID: result.RunID}
 	var posts []eventstore.StreamAppend
-	if text := r.says(&d, asked, result); text != "" {
+	if text := r.says(&d, asked, result, media); text != "" || len(d.Files) > 0 {
 		var err error
 		if posts, err = r.schedule(&d, delivery.ReplyEffect(result.RunID), asked.To, text, now); err != nil {
 			return nil, err
@@ -55,22 +57,40 @@ func (r *Replies) Then(tx eventstore.Tx, asked *coordination.RunQueued, result *
 	return append(posts, removed...), err
 }
 
-// says is the text posted for a run, "" for none.
-func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, result *run.Result) string {
+// says is the text posted for a run, "" for none. It adds the files of an answer to the delivery.
+func (r *Replies) says(d *delivery.Delivery, asked *coordination.RunQueued, result *run.Result, media []delivery.Named) string {
 	switch {
 	case result.Over == nil: // redacted
 		return ""
 	case result.State == run.OK:
-		if text := a2a.Plain(result.Over.Text); !silent(text) {
-			return coordination.Mask(text)
+		text := a2a.Plain(result.Over.Text)
+		if len(media) > 0 {
+			text, _ = delivery.SplitMedia(text)
 		}
-		return ""
+		if silent(text) {
+			text = ""
+		}
+		return coordination.Mask(coordination.TrimJS(text + r.attach(d, media)))
 	case asked.Cause != nameOr(r.Channel) || asked.FromAgent != "" || !failed(asked, result):
 		return ""
 	}
 	d.Purpose, d.System = delivery.Notice, true
 	in := r.Config().Language()
 	return notice(in, r.nameOf(in, result.AgentID), result)
+}
+
+// attach adds stored files to a delivery, and says of each other one why it is not posted.
+func (r *Replies) attach(d *delivery.Delivery, media []delivery.Named) (refusals string) {
+	for i := range media {
+		one := &media[i]
+		if one.Refused == "" {
+			d.Files = append(d.Files, one.File)
+			continue
+		}
+		name := neutral(path.Base(strings.ReplaceAll(one.Source, `\`, "/")))
+		refusals += "\n" + fmt.Sprintf(r.Config().Language().Say("(%s 파일은 게시하지 못했습니다: %s)", "(%s is not posted: %s)"), name, neutral(one.Refused))
+	}
+	return refusals
 }
 
 // failed reports whether a person waits for an answer that will not come.

@@ -3,7 +3,34 @@ package delivery
 import (
 	"path"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/coordination"
 )
+
+// Named is a file that an answer names: stored beside the log, or why it is not.
+type Named struct {
+	Source string
+	File
+	Refused string // "" for a stored file
+}
+
+// SourceOf is what a setting or a line names, without MEDIA: before it.
+func SourceOf(name string) string {
+	return coordination.TrimJS(strings.TrimPrefix(coordination.TrimJS(name), mediaToken))
+}
+
+// ShowMedia is a text as a transcript shows it: the names of files that its lines name stand at its end instead of these.
+func ShowMedia(text string) string {
+	rest, sources := SplitMedia(text)
+	if len(sources) == 0 {
+		return text
+	}
+	names := make([]string, len(sources))
+	for i, source := range sources {
+		names[i] = path.Base(strings.ReplaceAll(source, `\`, "/"))
+	}
+	return coordination.TrimJS(rest + "\n" + strings.Join(names, ", "))
+}
 
 // mediaToken begins a line that names files to post, as in OpenClaw.
 const mediaToken = "MEDIA:"

@@ -59,3 +59,20 @@ func TestMediaLinesLoseNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestTranscriptsNameFiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"no file":                                "no file",
+		"the numbers\nMEDIA: ./out/report 1.csv": "the numbers\nreport 1.csv",
+		"MEDIA:https://a.example/x.png\nMEDIA:`C:\\b.c`": "x.png, b.c",
+		"MEDIA: coverage is good":                        "MEDIA: coverage is good",
+	} {
+		if got := delivery.ShowMedia(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	if got := delivery.SourceOf(" MEDIA: a b.png "); got != "a b.png" {
+		t.Errorf("%q", got)
+	}
+}

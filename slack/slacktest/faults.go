@@ -73,6 +73,23 @@ func Cut() Effect { return Effect{name: "cut", before: cutRequest} }
 // LoseAnswer does what is requested, and cuts the connection instead of answering.
 func LoseAnswer() Effect { return Effect{name: "answer lost", after: cutRequest} }
 
+// Beforehand calls do before the request is done. do may call the methods of the Server.
+func Beforehand(do func()) Effect {
+	return Effect{name: "something else before", before: doing(do)}
+}
+
+// Afterwards calls do after the request is done and before it is answered. do may call the methods of the Server.
+func Afterwards(do func()) Effect {
+	return Effect{name: "something else after", after: doing(do)}
+}
+
+func doing(do func()) func(*Server, http.ResponseWriter, *http.Request) bool {
+	return func(*Server, http.ResponseWriter, *http.Request) bool {
+		do()
+		return true
+	}
+}
+
 // Hold blocks the request until release is closed. If the client gives up before, nothing is done.
 func Hold(release <-chan struct{}) Effect { return Effect{name: "held", before: hold(release)} }
 

@@ -61,6 +61,11 @@ func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) 
 	return refused
 }
 
+// Allows reports whether the rules of the configuration allow a call without asking a person.
+func (s *Service) Allows(call *tools.Call, spec *tool.Spec) bool {
+	return access.JudgeCall(call.Config, s.workspace(call), call.AgentID, spec, call.Args) == config.CallAllow
+}
+
 // workspace has the names of the agent's workspace: the configured one, and the one without links.
 func (s *Service) workspace(call *tools.Call) []string {
 	dir := s.o.Workspace(call.AgentID)

@@ -1,0 +1,2 @@
+exports.PreKeyWhisperMessage = class {};
+exports.WhisperMessage = class {};
