@@ -26,6 +26,8 @@ type outcome struct {
 	next  resumption                   // of what is queued again
 	alone bool                         // without consequences: the log would reject them
 	waits *tool.WaitsError             // it does not end, but waits for a decision
+	// givenBack is why it waits for a worker instead; "": it does not.
+	givenBack string
 
 	followed bool // it had consequences when last written
 }
@@ -35,6 +37,7 @@ const (
 	classTools    = "tools"
 	classPrompt   = "prompt"
 	classInternal = "internal"
+	classWorker   = "worker"
 )
 
 // Causes of stopping a run's context, in addition to the worker's.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -51,6 +52,9 @@ type Options struct {
 	// Pictures returns a picture that lies beside the log, by the SHA-256 of its content, for models that take pictures; nil if it is not
 	// there any more. nil: none are shown.
 	Pictures func(sha256 string) []byte
+
+	// Workers do the runs of agents that are configured to run elsewhere. nil: all are done here.
+	Workers *remote.Workers
 
 	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 
