@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/llm/openai"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
@@ -80,6 +81,7 @@ type agents struct {
 	mcp         *mcp.Servers
 	commands    *exectools.Commands
 	files       sendtools.Files // that are posted
+	workers     *remote.Workers
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -144,8 +146,10 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
+	a.workers = p.newWorkers(a, inForce)
 	a.runner = runner.New(runner.Options{
-		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
+		Workers: a.workers,
+		Queue:   a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
 		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts, Pictures: p.picture,
 	})
@@ -202,6 +206,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	for lane, n := range a.messenger.Waiting() {
 		pools[lane] += n
 	}
+	a.addWorkerPools(pools, c)
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
 	pools[scheduler.CheckPool], pools[attach.Pool] = checkSlots, attachmentSlots

@@ -73,7 +73,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 		config: p.configStatus(), overrides: p.overrides.Problem(), redaction: p.redactor.Failing(), chain: p.chain.State(), past: p.pastState(),
 	}
 	if a := p.agents; a != nil {
-		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States()}, p.capacity()
+		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States(), a.workers.Stats()}, p.capacity()
 		f.channels.bots = a.bots()()
 	}
 	f.lost, f.linked = p.log.Intact(), p.log.Names() > 1

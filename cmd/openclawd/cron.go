@@ -22,19 +22,20 @@ has one run. See docs/operations/schedules.md.`
   openclawd cron list --all
   openclawd cron runs ID --json`
 	for _, c := range cronline.Commands() {
-		group.AddCommand(newCronCommand(p, &c))
+		group.AddCommand(newAskingCommand(p, "cron", &c))
 	}
 	return group
 }
 
-func newCronCommand(p *process, c *cronline.Command) *cobra.Command {
+// newAskingCommand builds a command that asks the gateway, below a group.
+func newAskingCommand(p *process, group string, c *cronline.Command) *cobra.Command {
 	flags := callFlags{}
 	args := cobra.ExactArgs(max(c.Args, 0))
 	if c.Args < 0 {
 		args = cobra.MaximumNArgs(-c.Args)
 	}
 	ask := c.Ask
-	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args), Example: "  openclawd cron " + c.Example}
+	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args), Example: "  openclawd " + group + " " + c.Example}
 	flags.addFlags(cmd)
 	if c.Flags != nil {
 		c.Flags(cmd.Flags())
