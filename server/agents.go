@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,6 +83,7 @@ type agents struct {
 	commands    *exectools.Commands
 	files       sendtools.Files // that are posted
 	workers     *remote.Workers
+	workerPools sync.Map        // agents whose runs are, or were, queued for workers
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -147,6 +149,9 @@ func (p *Program) openAgents(ctx context.Context) error {
 		return fmt.Errorf("register tools: %w", err)
 	}
 	a.workers = p.newWorkers(a, inForce)
+	if err := p.readWorkerPools(ctx, a); err != nil {
+		return fmt.Errorf("read the queue of remote workers: %w", err)
+	}
 	a.runner = runner.New(runner.Options{
 		Workers: a.workers,
 		Queue:   a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
