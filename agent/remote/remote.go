@@ -159,7 +159,7 @@ func check(r *Registration) (err error) {
 const maxAgents = 1_000
 
 // Leave takes a worker away: it gives back its runs.
-func (w *Workers) Leave(workerID string) { w.forget(workerID, "it has left") }
+func (w *Workers) Leave(workerID string) { w.forget(workerID, "") }
 
 func (w *Workers) forget(workerID, why string) {
 	w.mu.Lock()
@@ -170,6 +170,7 @@ func (w *Workers) forget(workerID, why string) {
 	}
 	one.gone.Stop()
 	delete(w.workers, workerID)
+	runs := len(one.leases)
 	for _, l := range one.leases {
 		w.lose(l)
 	}
@@ -177,7 +178,11 @@ func (w *Workers) forget(workerID, why string) {
 		close(p.got)
 	}
 	one.polls = nil
-	w.opts.Logger.Warn("a remote worker has gone", "worker", one.Name, "why", why, "runs", len(one.leases))
+	if why == "" {
+		w.opts.Logger.Info("a remote worker has left", "worker", one.Name, "runs", runs)
+		return
+	}
+	w.opts.Logger.Warn("a remote worker has gone", "worker", one.Name, "why", why, "runs", runs)
 }
 
 // lose takes a run from its worker. The lock is held.

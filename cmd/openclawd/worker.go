@@ -95,7 +95,7 @@ func (p *process) worker(ctx context.Context, f *workerFlags) error {
 	err = remoteworker.Run(ctx, o)
 	var refused *remoteworker.RefusedError
 	if errors.As(err, &refused) {
-		return &config.SettingError{Setting: "--gateway", Value: f.gateway, Err: refused, HintText: refused.Hint()}
+		return &config.SettingError{Setting: "--gateway", Value: f.gateway, Err: refused.Err, HintText: refused.Hint()}
 	}
 	return err
 }
