@@ -59,25 +59,24 @@ func From(ctx context.Context) *Place {
 	return p
 }
 
-// do has the worker do a step, and waits for its result.
-func (p *Place) do(ctx context.Context, what Step, stream func(llm.Chunk)) (*Result, error) {
+// do has the worker do a step, and waits for its result. told says that the worker knows of the step.
+func (p *Place) do(ctx context.Context, what Step, stream func(llm.Chunk)) (r *Result, told bool, err error) {
 	w, l := p.workers, p.lease
 	s := &step{Step: what, stream: stream, result: make(chan *Result, 1)}
 	w.mu.Lock()
 	if l.over {
 		w.mu.Unlock()
-		return nil, &LostError{Worker: l.worker.Name}
+		return nil, false, &LostError{Worker: l.worker.Name}
 	}
 	l.number++
 	s.Number = l.number
 	l.step = s
 	l.wake()
 	w.mu.Unlock()
-	var err error
 	select {
-	case r := <-s.result:
+	case r = <-s.result:
 		p.done(s)
-		return r, nil
+		return r, true, nil
 	case <-l.gone:
 		err = l.lost
 	case <-ctx.Done():
@@ -85,11 +84,11 @@ func (p *Place) do(ctx context.Context, what Step, stream func(llm.Chunk)) (*Res
 			err = errors.Join(ctx.Err(), err)
 		}
 	}
-	p.cancel(s)
+	told = p.cancel(s)
 	s.streaming.Lock() // nothing of it comes after this
 	s.over = true
 	s.streaming.Unlock()
-	return nil, err
+	return nil, told, err
 }
 
 func (p *Place) done(s *step) {
@@ -100,16 +99,18 @@ func (p *Place) done(s *step) {
 	}
 }
 
-func (p *Place) cancel(s *step) {
+// cancel breaks a step off, and says whether the worker knows of it.
+func (p *Place) cancel(s *step) (told bool) {
 	p.workers.mu.Lock()
 	defer p.workers.mu.Unlock()
 	s.cancelled = true
 	p.lease.wake()
+	return s.delivered
 }
 
 // Call has the worker call a tool. Errors are *tool.Error, *LostError, *UnknownError, ctx's, or a text that is only logged.
 func (p *Place) Call(ctx context.Context, c tool.Caller, callID, name string, args json.RawMessage) (tool.Output, error) {
-	r, err := p.do(ctx, Step{Tool: &ToolStep{Caller: c, Name: name, Arguments: args, CallID: callID}}, func(llm.Chunk) {})
+	r, _, err := p.do(ctx, Step{Tool: &ToolStep{Caller: c, Name: name, Arguments: args, CallID: callID}}, func(llm.Chunk) {})
 	switch {
 	case err != nil:
 		return tool.Output{}, err
@@ -155,8 +156,10 @@ func (t *Talk) Ask(ctx context.Context, s *modelcall.Step, stream func(llm.Chunk
 	if m.Brief != nil {
 		m.SessionKey = m.Brief.Session.String()
 	}
-	t.brief, t.kept = nil, slices.Clip(s.Steps)
-	r, err := t.place.do(ctx, Step{Model: m}, stream)
+	r, told, err := t.place.do(ctx, Step{Model: m}, stream)
+	if told {
+		t.brief, t.kept = nil, slices.Clip(s.Steps)
+	}
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -234,7 +234,7 @@ func (one *worker) fits(agentID string, labels []string) bool {
 func (w *Workers) Capacity(agentID string, labels []string) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	free := -len(w.demands)
+	free := 0 // a run that has no worker yet does not fit one that waits
 	for _, one := range w.workers {
 		if len(one.polls) > 0 && one.fits(agentID, labels) {
 			free += one.free()

@@ -44,7 +44,7 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 			return answer, nil
 		}
 		var own *failure
-		if ctx.Err() != nil || errors.As(err, &own) {
+		if ctx.Err() != nil || errors.As(err, &own) || isUnplaced(err) {
 			return nil, err
 		}
 		t.failed = append(t.failed, failedBy(err))

@@ -209,8 +209,11 @@ func (t *turn) fail(ctx context.Context, err error) outcome {
 		return outcome{waits: waits, over: t.spent()}
 	}
 	f := (*failure)(nil)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || isUnplaced(err) {
 		cause := context.Cause(ctx)
+		if isUnplaced(err) { // of which the context is told at the same time
+			cause = err
+		}
 		if f = t.unplaced(cause); f == nil && isUnplaced(cause) {
 			return outcome{waits: &tool.WaitsError{}, givenBack: reasonWorkerLost, over: t.spent()}
 		}
