@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,11 +69,12 @@ type worker struct {
 	lease    time.Duration
 	refused  *RefusedError
 	failures int
+	has      map[string]bool // leases of runs that are under way, by id
 }
 
 // Run does runs until ctx ends, and reconnects whenever the connection is lost. It returns nil, or a *RefusedError.
 func Run(ctx context.Context, o Options) error {
-	w := &worker{opts: o, busy: make(chan struct{}, o.Worker.Slots), lease: 30 * time.Second}
+	w := &worker{opts: o, busy: make(chan struct{}, o.Worker.Slots), lease: 30 * time.Second, has: map[string]bool{}}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx)) // of runs that are under way
 	defer stop()
 	err := w.take(ctx, working)
@@ -112,8 +115,10 @@ func (w *worker) take(ctx, working context.Context) error {
 		case err != nil:
 			return err
 		case l != nil:
+			w.hold(l, true)
 			w.runs.Go(func() {
 				defer func() { <-w.busy }()
+				defer w.hold(l, false)
 				w.perform(working, l)
 			})
 		}
@@ -127,12 +132,28 @@ func (w *worker) ask(ctx context.Context) (*remote.Lease, error) {
 		return nil, err
 	}
 	var answer remote.LeaseAnswer
-	err = w.call(ctx, remote.MethodLease, remote.LeaseAsk{WorkerID: id, WaitMs: w.leaseTime().Milliseconds()}, &answer)
+	err = w.call(ctx, remote.MethodLease, remote.LeaseAsk{WorkerID: id, WaitMs: w.leaseTime().Milliseconds(), Has: w.leases()}, &answer)
 	if codeOf(err) == remote.CodeUnknown {
 		w.unregister(id)
 		return nil, nil
 	}
 	return answer.Lease, err
+}
+
+// hold notes that a run is under way, or not any more.
+func (w *worker) hold(l *remote.Lease, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if delete(w.has, l.LeaseID); is {
+		w.has[l.LeaseID] = true
+	}
+}
+
+// leases are the leases of runs that are under way.
+func (w *worker) leases() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.has))
 }
 
 func (w *worker) leaseTime() time.Duration {

@@ -59,7 +59,7 @@ func (w *Workers) Lease(ctx context.Context, ask LeaseAsk) (LeaseAnswer, error) 
 		return LeaseAnswer{}, &Refusal{CodeUnknown, "workerId", "", "this worker is not known", "register again"}
 	}
 	w.touch(one)
-	if l := one.unheard(); l != nil || one.free() <= 0 {
+	if l := one.unheard(ask.Has); l != nil || one.free() <= 0 {
 		w.mu.Unlock()
 		return answerOf(l), nil
 	}
@@ -78,13 +78,13 @@ func (w *Workers) Lease(ctx context.Context, ask LeaseAsk) (LeaseAnswer, error) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one.polls = slices.DeleteFunc(one.polls, func(other *poll) bool { return other == p })
-	return answerOf(one.unheard()), nil
+	return answerOf(one.unheard(ask.Has)), nil
 }
 
-// unheard is a run that a worker was given and has not asked about.
-func (one *worker) unheard() *lease {
+// unheard is a run that a worker was given and does not know of: the answer may have been lost.
+func (one *worker) unheard(has []string) *lease {
 	for _, l := range one.leases {
-		if !l.heard {
+		if !l.heard && !slices.Contains(has, l.LeaseID) {
 			return l
 		}
 	}

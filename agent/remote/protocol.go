@@ -47,8 +47,9 @@ type Registered struct {
 
 // LeaseAsk asks for a run, and waits for one for a while.
 type LeaseAsk struct {
-	WorkerID string `json:"workerId"`
-	WaitMs   int64  `json:"waitMs,omitempty"`
+	WorkerID string   `json:"workerId"`
+	WaitMs   int64    `json:"waitMs,omitempty"`
+	Has      []string `json:"has,omitempty"` // leases that it knows of; another one that it was given is told again
 }
 
 // Lease is a run that a worker does. LeaseID and Attempt are in all that it says of it.
