@@ -65,6 +65,7 @@ var layout = []rule{
 	{"agent", []string{"projections", "eventstore", "coordination", "config", "workspace", "agent", "internal"}, "running an agent needs no transport and no tool"},
 	{"sandbox", []string{"internal"}, "a sandbox keeps any command in, for any caller"},
 	{"tools", []string{"services", "agent", "projections", "eventstore", "coordination", "config", "sandbox", "workspace", "tools", "internal"}, "tools serve agents; transports use them through small interfaces"},
+	{"remoteworker", []string{"agent", "config", "coordination", "gateway", "internal", "tools"}, "a worker elsewhere asks models and calls tools; it needs neither the log nor tables"},
 	{"mcp", []string{"tools", "coordination", "config", "internal"}, "MCP servers offer tools; they need neither the log nor transports"},
 	{"gateway", []string{"projections", "eventstore", "coordination", "config", "gateway", "internal"}, "transports depend neither on each other nor on tools or agents"},
 	{"workspace", []string{"coordination", "internal"}, "agents' files do not depend on log, tables or transports"},
@@ -98,7 +99,7 @@ var layout = []rule{
 		"the play runs the server against servers for tests, which no program but the demo contains"},
 	{"packaging", []string{"internal"}, "packages are made of built programs; of our code they need only the unit of the service"},
 	{"cmd", []string{"agent", "channel", "cmd", "config", "coordination", "database", "demo", "discord", "eventstore", "gateway", "internal", "maintenance", "mcp", "media", "migrate", "migrations", "monitor",
-		"projections", "replay", "sandbox", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
+		"projections", "remoteworker", "replay", "sandbox", "server", "services", "slack", "telegram", "testdata", "tools", "ui", "web", "workspace"},
 		"commands may use every part"},
 }
 

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Limits of numbers, to detect typing errors.
 const (
@@ -110,12 +113,17 @@ func (c *Config) decodeGateway(f *fields) {
 		Mode:     auth.choice("mode", "", "token", "password", "none", "trusted-proxy"),
 		Token:    auth.secret("token"),
 		Password: auth.secret("password"),
+		Worker:   auth.ownSecret("workerToken"),
 	}
 	if token := f.secret("token"); g.Auth.Token == "" { // its earlier place
 		g.Auth.Token = token
 	}
 	auth.others("allowTailscale", "rateLimit", "trustedProxy", "identityScopes")
+	g.checkWorkerToken(auth)
 	auth.done()
+	workers := f.within("workers")
+	g.WorkerLease = time.Duration(workers.count("leaseSeconds", 30, 2, 600)) * time.Second
+	workers.done()
 	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, c.decodeSink(f)) })
 	ui := f.within("controlUi")
 	g.Origins = ui.pageOrigins("allowedOrigins")

@@ -193,6 +193,7 @@ func (c *Config) decodeAgent(f *fields, id string, seen map[string]position) {
 		agent.Heartbeat = &h
 	}
 	agent.Skills = f.skillNames("skills")
+	agent.Runs = decodePlacement(f.within("runs"))
 	identity.done()
 	subagents := f.within("subagents")
 	agent.AllowAgents = subagents.texts("allowAgents")

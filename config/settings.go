@@ -31,6 +31,7 @@ type Agent struct {
 	SubagentThinking string
 	Heartbeat        *Heartbeat // nil is the default for all agents
 	Skills           []string   // names of those it may use; nil is the default for all agents
+	Runs             Placement
 }
 
 // AgentDefaults are the defaults of all agents.
@@ -242,6 +243,8 @@ type Gateway struct {
 	Sinks      []Sink
 	HTTP       HTTP
 	Tools      ToolPolicy // for calls over HTTP: Allow extends what is allowed by default
+	// WorkerLease is how long a remote worker that is silent keeps its runs.
+	WorkerLease time.Duration
 }
 
 // HTTP says which of OpenAI's endpoints are enabled.
@@ -263,6 +266,7 @@ type Auth struct {
 	Mode     string // "", token, password, none or trusted-proxy
 	Token    Secret
 	Password Secret
+	Worker   Secret // with which remote workers connect, and nothing else; "": none may
 }
 
 // Sink mirrors agents' conversations elsewhere.

@@ -314,7 +314,7 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeSessionDeleted, Role: RoleObservability, Doc: "a session was deleted"},
 	{Type: TypeRunQueued, Role: RoleObservability, Doc: "a run waits for its lane"},
 	{Type: TypeRunStarted, Role: RoleObservability, Doc: "a run has its lane and starts"},
-	{Type: TypeRunParked, Role: RoleObservability, Doc: "a run waits for a decision of a person, without its lane"},
+	{Type: TypeRunParked, Role: RoleObservability, Doc: "a run waits for a decision of a person, or for a worker, without its lane"},
 	{Type: TypeRunWoken, Role: RoleObservability, Doc: "a run that waited for a decision may go on"},
 	{Type: TypeRunEnded, Role: RoleObservability, Doc: "a run ended with a result"},
 	{Type: TypeRunFailed, Role: RoleObservability, Doc: "a run ended with an error"},

@@ -10,6 +10,7 @@ type RunQueued struct {
 	SessionKey string `json:"sessionKey"`
 	SessionID  string `json:"sessionId,omitempty"` // the intended transcript: the run is aborted if it is closed first; "" is the current one
 	Lane       string `json:"lane"`                // main, nested, subagent, cron
+	Pool       string `json:"pool,omitempty"`      // its limit in the queue, if not the lane: worker/<agent> for one that a worker on another machine does
 	Cause      string `json:"cause"`               // requester: agent, chat, http, a2a, ...
 	By         string `json:"by,omitempty"`        // requesting client
 	RetryOf    string `json:"retryOf,omitempty"`   // the first run, if this one repeats it
@@ -68,6 +69,7 @@ type RunParked struct {
 	SessionKey string `json:"sessionKey"`
 	SessionID  string `json:"sessionId,omitempty"`
 	ApprovalID string `json:"approvalId"`
+	Reason     string `json:"reason,omitempty"` // it waits for a worker on another machine instead of a person: no_worker, worker_lost
 	ParkedAtMs int64  `json:"parkedAtMs"`
 	DueAtMs    int64  `json:"dueAtMs,omitempty"` // when the call counts as refused; 0: it was decided meanwhile
 }

@@ -87,6 +87,9 @@ func neededScope(method string, version int) string {
 	if protocol.ForNodes(method) {
 		return "nodes"
 	}
+	if protocol.ForWorkers(method) {
+		return "workers"
+	}
 	for _, scope := range []string{"", protocol.ScopeRead, protocol.ScopeWrite, protocol.ScopeApprovals, protocol.ScopePairing, protocol.ScopeQuestions, protocol.ScopeAdmin} {
 		var scopes []string
 		if scope != "" {

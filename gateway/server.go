@@ -84,6 +84,7 @@ type Options struct {
 	Approvals Approvals // nil: no approvals here
 	Schedules Schedules // nil: no jobs are kept here
 	Pairings  Pairings  // nil: no agents run here
+	Workers   Workers   // nil: no agents run here
 	Files     Files     // nil: agents have no files here
 	// Page is the Control UI served on the gateway's port; nil: none.
 	Page *page.Site
@@ -123,7 +124,7 @@ func New(opts Options) *Server {
 		tools: newOnceBox(opts.Tools, opts.Now)}
 	s.feed = &feed{server: s}
 	for _, some := range []map[string]answer{s.stateMethods(), s.sessionMethods(), s.chatMethods(), s.agentMethods(), s.configMethods(),
-		s.toolMethods(), s.usageMethods(), s.taskMethods(), s.approvalMethods(), s.systemMethods(), s.cronMethods(), s.pairingMethods(), s.absentMethods(), s.absentPages()} {
+		s.toolMethods(), s.usageMethods(), s.taskMethods(), s.approvalMethods(), s.systemMethods(), s.cronMethods(), s.pairingMethods(), s.workerMethods(), s.absentMethods(), s.absentPages()} {
 		maps.Copy(s.methods, some)
 	}
 	programs := s.newHTTP()

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +17,7 @@ import (
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/llm/openai"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/agent/worker"
@@ -81,6 +83,8 @@ type agents struct {
 	mcp         *mcp.Servers
 	commands    *exectools.Commands
 	files       sendtools.Files // that are posted
+	workers     *remote.Workers
+	workerPools sync.Map        // agents whose runs are, or were, queued for workers
 	transport   *http.Transport // to model endpoints, independent of the configuration in force
 	restartedAt time.Time       // start of this process, if agents have worked here before; else zero
 	metrics     *runMetrics
@@ -145,8 +149,13 @@ func (p *Program) openAgents(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register tools: %w", err)
 	}
+	a.workers = p.newWorkers(a, inForce)
+	if err := p.readWorkerPools(ctx, a); err != nil {
+		return fmt.Errorf("read the queue of remote workers: %w", err)
+	}
 	a.runner = runner.New(runner.Options{
-		Queue: a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
+		Workers: a.workers,
+		Queue:   a.queue, Runs: runs, Config: inForce, Models: ofModels, Tools: a.tools,
 		Prompt: prompt.New(prompt.Options{Now: p.opts.Now, Logger: logger, Workspace: p.workspaceOf}),
 		Wanted: a.messenger.Wanted, Remembered: a.remembered, Transcripts: p.transcripts, Pictures: p.picture,
 		Media: a.answerFiles(inForce),
@@ -204,6 +213,7 @@ func (a *agents) pools(c *config.Config) map[string]int {
 	for lane, n := range a.messenger.Waiting() {
 		pools[lane] += n
 	}
+	a.addWorkerPools(pools, c)
 	pools[work.PoolJobs], pools[milestone.Pool] = jobSlots, milestoneSlots
 	pools[delivery.Pool], pools[collabtools.TrackerPool], pools[notifier.WebhookPool] = deliverySlots, trackerSlots, webhookSlots
 	pools[scheduler.CheckPool], pools[attach.Pool] = checkSlots, attachmentSlots

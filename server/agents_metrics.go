@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/runner"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -18,6 +19,7 @@ type agentFacts struct {
 	runner runner.Stats
 	tools  tools.Stats
 	mcp    []mcp.State
+	remote remote.Stats
 }
 
 func (c *metricsCollector) addAgents() {
@@ -35,6 +37,13 @@ func (c *metricsCollector) addAgents() {
 		{gauge, "tools_running", "Tool calls in progress.", func(a *agentFacts) int64 { return a.tools.Running }},
 		{gauge, "tools_left", "Tool calls in progress whose callers have gone.", func(a *agentFacts) int64 { return a.tools.Left }},
 		{counter, "tools_broken_total", "Tool calls that failed with an internal error, since the start.", func(a *agentFacts) int64 { return a.tools.Broken }},
+		{gauge, "workers", "Workers on other machines that are connected.", func(a *agentFacts) int64 { return int64(a.remote.Workers) }},
+		{gauge, "worker_slots", "Runs that these workers can do at a time.", func(a *agentFacts) int64 { return int64(a.remote.Slots) }},
+		{gauge, "worker_runs", "Runs that these workers do.", func(a *agentFacts) int64 { return int64(a.remote.Busy) }},
+		{counter, "worker_leases_total", "Runs given to these workers, since the start.", func(a *agentFacts) int64 { return a.remote.Leases }},
+		{counter, "worker_losses_total", "Runs whose worker was lost, since the start.", func(a *agentFacts) int64 { return a.remote.Lost }},
+		{counter, "worker_steps_total", "Steps that these workers have done, since the start.", func(a *agentFacts) int64 { return a.remote.Steps }},
+		{counter, "worker_stale_total", "Reports of workers that came too late and were refused, since the start.", func(a *agentFacts) int64 { return a.remote.Stale }},
 	} {
 		c.add(m.kind, m.name, m.help, nil, func(f *facts, tell func(float64, ...string)) {
 			if f.agents != nil {

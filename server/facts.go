@@ -64,6 +64,8 @@ type facts struct {
 	overrides string // why the category overrides file differs from the log
 	free      int64  // bytes, on the database's volume
 	freeKnown bool
+
+	workerless []workerless
 }
 
 func (p *Program) facts(ctx context.Context) *facts {
@@ -73,13 +75,16 @@ func (p *Program) facts(ctx context.Context) *facts {
 		config: p.configStatus(), overrides: p.overrides.Problem(), redaction: p.redactor.Failing(), chain: p.chain.State(), past: p.pastState(),
 	}
 	if a := p.agents; a != nil {
-		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States()}, p.capacity()
+		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States(), a.workers.Stats()}, p.capacity()
 		f.channels.bots = a.bots()()
 	}
 	f.lost, f.linked = p.log.Intact(), p.log.Names() > 1
 	f.free, f.freeKnown = backup.Free(filepath.Dir(p.log.Path()))
 	_, _, f.importing = p.importing.progress()
 	f.err = p.log.View(ctx, func(tx *sql.Tx) error { return f.read(ctx, tx) })
+	if a := p.agents; a != nil {
+		f.workerless = a.withoutWorker(p.newConfiguration().InForce(), f.lanes)
+	}
 	return f
 }
 
@@ -123,7 +128,7 @@ const (
 )
 
 // warnings are the codes of reasons that do not affect readiness: clients get correct answers.
-var warnings = []health.Code{health.CodeDiskLow, health.CodeDatabaseLinked, health.CodeOverridesDiffer, health.CodeSearchFailing, health.CodeSearchBehind, health.CodeBackupFailed, health.CodeBackupOverdue, health.CodeWorkDead, health.CodeWorkUnknown,
+var warnings = []health.Code{health.CodeDiskLow, health.CodeDatabaseLinked, health.CodeOverridesDiffer, health.CodeSearchFailing, health.CodeSearchBehind, health.CodeBackupFailed, health.CodeBackupOverdue, health.CodeWorkDead, health.CodeWorkUnknown, health.CodeWorkerMissing,
 	health.CodeTaskFilesFailing, health.CodeTaskFilesEdited, health.CodeTaskFilesRefused, health.CodeDiscordUndelivered, health.CodeChannelUndelivered, health.CodeRedactionFailing, health.CodeChainOverdue}
 
 // reasons lists what impairs the program, or soon may.
@@ -267,6 +272,9 @@ func (f *facts) workReasons() (list []health.Reason) {
 		list = append(list, health.Reason{Code: health.CodeWorkUnknown,
 			What: "queued work is unknown to this version: " + strings.Join(a.worker.Unknown, ", "),
 			Hint: "start the version that created it, or cancel it: openclawd work cancel"})
+	}
+	for i := range f.workerless {
+		list = append(list, f.workerless[i].reason())
 	}
 	dead := -f.channels.total(func(s health.ChannelState) int { return s.Undelivered }) // reported by channelReasons
 	for i := range f.lanes {

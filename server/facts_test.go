@@ -62,6 +62,7 @@ func TestEachReasonHasCodeAndHint(t *testing.T) {
 		"gateway_ended":         {gateway: &gatewayFacts{ended: errors.New("no")}},
 		"work_stuck":            {agents: &agentFacts{worker: worker.Stats{Stuck: 1}}},
 		"work_unknown":          {agents: &agentFacts{worker: worker.Stats{Unknown: []string{"mail"}}}},
+		"worker_missing":        {workerless: []workerless{{agent: "main", waiting: 2, labels: []string{"gpu"}}}},
 		"work_dead":             {lanes: []workqueue.Lane{{Pool: "post", Dead: 2}, {Pool: "main", Waiting: 3}}},
 		"discord_undelivered":   {lanes: []workqueue.Lane{{Pool: "discord", Dead: 2}}, channels: channelFacts{states: map[string]health.ChannelState{"discord": {Undelivered: 2}}}},
 	} {

@@ -158,7 +158,7 @@ func (p *Program) newGateway() {
 		opts.Runs, opts.Tools, opts.Posts, opts.Media = a.runner, a.tools, allSends{a.sides}, a.clientFile(p.newConfiguration().InForce)
 		opts.Bots = a.bots()
 		opts.Approvals, opts.Files = a.approvals, gatewayFiles{p.workspaceOf}
-		opts.Schedules, opts.Pairings = a.schedules, p.pairings()
+		opts.Schedules, opts.Pairings, opts.Workers = a.schedules, p.pairings(), a.workers
 	}
 	g.server = gateway.New(opts)
 }

@@ -14,7 +14,7 @@ import (
 // components are the values of the attribute "component", by which parts of the program log.
 func components() []string {
 	return []string{"agents", "as_of", "backup", "config", "continuation", "discord", "eventstore", "gateway", "hooks", "http", "import", "mcp", "mirror", "monitor", "notify", "overrides",
-		"projections", "redaction", "sample", "schedules", "search", "slack", "tasks", "telegram", "ui", "verify", "watch", "work", "workspaces"}
+		"projections", "redaction", "sample", "schedules", "search", "slack", "tasks", "telegram", "ui", "verify", "watch", "work", "workers", "workspaces"}
 }
 
 // componentKey is the attribute by which levels are selected.

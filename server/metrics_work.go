@@ -27,7 +27,7 @@ func (c *metricsCollector) addWork() {
 		c.add(prometheus.GaugeValue, "work_"+m.name, m.help, label, func(f *facts, tell func(float64, ...string)) {
 			pools := f.pools()
 			for i := range f.lanes {
-				pools[f.lanes[i].Pool] += float64(m.value(&f.lanes[i]))
+				pools[poolLabel(f.lanes[i].Pool)] += float64(m.value(&f.lanes[i]))
 			}
 			addAll(pools, tell)
 		})
@@ -36,14 +36,14 @@ func (c *metricsCollector) addWork() {
 	c.add(prometheus.GaugeValue, "work_oldest_wait_seconds", oldest, label, func(f *facts, tell func(float64, ...string)) {
 		pools := f.pools()
 		for i := range f.lanes {
-			pools[f.lanes[i].Pool] = max(pools[f.lanes[i].Pool], f.waited(&f.lanes[i]).Seconds())
+			pools[poolLabel(f.lanes[i].Pool)] = max(pools[poolLabel(f.lanes[i].Pool)], f.waited(&f.lanes[i]).Seconds())
 		}
 		addAll(pools, tell)
 	})
 	c.add(prometheus.GaugeValue, "work_capacity", "Maximum number of concurrent work items, by pool.", label, func(f *facts, tell func(float64, ...string)) {
 		pools := f.pools()
 		for name, n := range f.capacity {
-			pools[name] = float64(n)
+			pools[poolLabel(name)] += float64(n)
 		}
 		addAll(pools, tell)
 	})
@@ -63,7 +63,7 @@ func (c *metricsCollector) addWork() {
 func (f *facts) pools() map[string]float64 {
 	pools := map[string]float64{}
 	for name := range f.capacity {
-		pools[name] = 0
+		pools[poolLabel(name)] = 0
 	}
 	return pools
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
@@ -92,6 +93,9 @@ func (r *Registry) do(ctx context.Context, e *entry, call *Call, tell func(*outc
 // perform calls a tool, through the journal if it has an effect outside of this program.
 func (r *Registry) perform(ctx context.Context, e *entry, call *Call) (tool.Output, error) {
 	do := func(ctx context.Context) (tool.Output, error) { return e.Do(ctx, call) }
+	if place := remote.From(ctx); place != nil && e.OnMachine() {
+		do = func(ctx context.Context) (tool.Output, error) { return elsewhere(ctx, place, e.Name, call) }
+	}
 	switch {
 	case !e.Effect.Outside:
 		return do(ctx)

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,15 +12,16 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/llm"
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
+	"github.com/pronto-lab/openclawd/agent/modelcall"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/internal/wait"
 )
 
-// builtPrompt is the prompt for one choice.
-type builtPrompt struct {
-	model  *catalogue.Model
-	prompt prompt.Prompt
+// asker asks models for the steps of a run: modelcall.Talk here, remote.Talk on another machine.
+type asker interface {
+	Ask(ctx context.Context, s *modelcall.Step, stream func(llm.Chunk)) (*llm.Answer, *prompt.Report, error)
 }
 
 // failedChoice is a choice that has failed.
@@ -44,7 +44,7 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 			return answer, nil
 		}
 		var own *failure
-		if ctx.Err() != nil || errors.As(err, &own) {
+		if ctx.Err() != nil || errors.As(err, &own) || isUnplaced(err) {
 			return nil, err
 		}
 		t.failed = append(t.failed, failedBy(err))
@@ -53,7 +53,7 @@ func (t *turn) ask(ctx context.Context, step int) (*llm.Answer, error) {
 		}
 		t.runner.logger.Info("trying another model", "run", t.result.RunID, "failed", t.choices[t.at], "next", t.choices[t.at+1], "err", err)
 		t.at++
-		t.built, t.share = nil, 1 // its window may differ
+		t.share = 1 // its window may differ
 	}
 }
 
@@ -63,14 +63,11 @@ func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answ
 		if calls := t.before.ModelCalls + t.spend.ModelCalls; calls >= t.runner.limits.ModelCalls {
 			return nil, &failure{classTools, fmt.Sprintf("no end after %d calls of models", calls)}
 		}
-		request, err := t.request(ctx, step)
-		if err != nil {
-			return nil, err
+		answer, err := t.complete(ctx, step, *attempt+1)
+		if modelcall.WasAsked(err) {
+			*attempt++
+			t.spend.ModelCalls++
 		}
-		*attempt++
-		t.spend.ModelCalls++
-		request.Attempt = *attempt
-		answer, err := t.complete(ctx, request)
 		if err == nil {
 			return answer, nil
 		}
@@ -83,7 +80,6 @@ func (t *turn) askChoice(ctx context.Context, step int, attempt *int) (*llm.Answ
 		}
 		if e.Class == llm.ContextExceeded && t.share > leastShare {
 			t.share /= 2
-			t.built = nil
 			continue
 		}
 		delay, ok := t.mayAskAgain(ctx, e, again)
@@ -109,44 +105,6 @@ func (t *turn) mayAskAgain(ctx context.Context, e *llm.Error, again int) (delay 
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// request is the current step's request for the current choice.
-func (t *turn) request(ctx context.Context, step int) (*llm.Request, error) {
-	if t.built == nil {
-		b, err := t.build(ctx)
-		if err != nil {
-			return nil, err
-		}
-		t.built = b
-	}
-	messages := t.built.prompt.Messages
-	if len(t.steps) > 0 {
-		messages = prompt.Fit(append(messages[:len(messages):len(messages)], t.steps...), t.built.prompt.Room).Messages
-	}
-	return &llm.Request{
-		System: t.built.prompt.System, Messages: messages, Tools: t.built.prompt.Tools, Thinking: t.thinking, Agent: t.asked.agentID,
-		IdempotencyKey: run.RootOf(t.result.RunID, t.asked.RetryOf) + ":" + strconv.Itoa(step),
-	}, nil
-}
-
-// build builds the prompt for the current choice and share of its window.
-func (t *turn) build(ctx context.Context) (*builtPrompt, error) {
-	ref := t.choices[t.at]
-	model, err := t.models.Open(ref)
-	if err != nil {
-		return nil, err
-	}
-	window := min(t.config.ContextTokens(t.asked.agentID, ref), model.ContextWindow)
-	p, err := t.runner.o.Prompt.Build(ctx, prompt.Ask{
-		Agent: t.asked.agentID, Config: t.config, Session: t.key, History: t.history, Tools: t.offered,
-		Extra: strings.Trim(t.asked.ExtraSystemPrompt+"\n"+t.remembered, "\n"), Window: window, Answer: cmp.Or(model.MaxTokens, window/answerPart), Share: t.share,
-	})
-	if err != nil {
-		return nil, err
-	}
-	t.report(&p.Report)
-	return &builtPrompt{model, p}, nil
-}
-
 // maxReport is the size limit of a stored prompt report, in bytes of JSON.
 const maxReport = 16 << 10
 
@@ -159,19 +117,22 @@ func (t *turn) report(r *prompt.Report) {
 	t.spend.Prompt = text
 }
 
-// answerPart is the part of a window reserved for the answer if the model's limit is unknown.
-const answerPart = 8
-
-// complete makes one request and forwards its stream.
-func (t *turn) complete(ctx context.Context, request *llm.Request) (*llm.Answer, error) {
+// complete asks the current choice once for a step and forwards its stream.
+func (t *turn) complete(ctx context.Context, step, attempt int) (*llm.Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.discardText()
 	h := streamReceiver{turn: t, most: t.runner.limits.AnswerBytes, cancel: cancel}
-	answer, err := t.built.model.Complete(ctx, request, h.chunk)
+	ref := t.choices[t.at]
+	answer, report, err := t.models.Ask(ctx, &modelcall.Step{Ref: ref, Share: t.share, Steps: t.steps, Attempt: attempt,
+		Key: run.RootOf(t.result.RunID, t.asked.RetryOf) + ":" + strconv.Itoa(step)}, h.chunk)
+	if report != nil && report != t.reported {
+		t.report(report)
+		t.reported = report
+	}
 	if h.tooLong {
-		return nil, &llm.Error{Class: llm.TooLarge, Provider: t.built.model.ProviderID, Model: t.built.model.ID,
-			Message: fmt.Sprintf("more than %d bytes of text", h.most)}
+		provider, model := config.SplitModel(ref)
+		return nil, &llm.Error{Class: llm.TooLarge, Provider: provider, Model: model, Message: fmt.Sprintf("more than %d bytes of text", h.most)}
 	}
 	return answer, err
 }

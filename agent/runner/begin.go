@@ -35,6 +35,7 @@ type params struct {
 	thinking string
 	timeout  time.Duration // since the start; 0 is unlimited
 	resumed  bool          // it was parked: its own steps are in the transcript
+	attempt  int           // number of this start, from 1
 }
 
 // Begin implements worker.Handler: it adds the message to the transcript and starts the run. A message redacted while
@@ -85,7 +86,7 @@ func (r *Runner) Begin(tx eventstore.Tx, item workqueue.Item, now time.Time) ([]
 	if err := j.attach(tx); err != nil {
 		return nil, err
 	}
-	j.resumed = result.Parked()
+	j.resumed, j.attempt = result.Parked(), item.Attempt+1
 	said, sessionID, err := r.open(tx, state, &j)
 	if err != nil {
 		return nil, err

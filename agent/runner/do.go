@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/worker"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
@@ -33,7 +34,7 @@ func (r *Runner) Do(ctx context.Context, item workqueue.Item) (err error) {
 	} else {
 		a.notify(run.Update{Kind: run.Started, Result: &started})
 	}
-	o := r.perform(inTime, a)
+	o := r.performWhere(inTime, a)
 	if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLease) {
 		return cause
 	}
@@ -64,8 +65,8 @@ func (a *activeRun) timed(ctx context.Context) (timed context.Context, free func
 }
 
 // perform answers. A panic ends only this run.
-func (r *Runner) perform(ctx context.Context, a *activeRun) (o outcome) {
-	t := turn{runner: r, activeRun: a}
+func (r *Runner) perform(ctx context.Context, a *activeRun, place *remote.Place) (o outcome) {
+	t := turn{runner: r, activeRun: a, place: place}
 	defer func() {
 		if p := recover(); p != nil {
 			o = r.panicked(a, p, debug.Stack(), t.spent())

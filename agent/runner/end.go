@@ -28,6 +28,8 @@ type outcome struct {
 	alone bool                         // without consequences: the log would reject them
 	waits *tool.WaitsError             // it does not end, but waits for a decision
 	media []delivery.Named             // files that the answer names
+	// givenBack is why it waits for a worker instead; "": it does not.
+	givenBack string
 
 	followed bool // it had consequences when last written
 }
@@ -37,6 +39,7 @@ const (
 	classTools    = "tools"
 	classPrompt   = "prompt"
 	classInternal = "internal"
+	classWorker   = "worker"
 )
 
 // Causes of stopping a run's context, in addition to the worker's.

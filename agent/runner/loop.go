@@ -6,9 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
+	"github.com/pronto-lab/openclawd/agent/modelcall"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -20,6 +23,7 @@ import (
 type turn struct {
 	runner *Runner
 	*activeRun
+	place *remote.Place // where it is done; nil: here
 
 	history    []llm.Message // up to the run's message
 	remembered string        // messages the agent observed in the session
@@ -27,11 +31,12 @@ type turn struct {
 	offered    []tool.Spec
 	caller     tool.Caller
 
-	choices []string       // model choices, first choice first
-	at      int            // index of the current choice
-	built   *builtPrompt   // its prompt; nil if not built yet
-	share   float64        // of the model's window in use
-	failed  []failedChoice // failed choices
+	choices  []string // model choices, first choice first
+	at       int      // index of the current choice
+	models   asker
+	share    float64        // of the model's window in use
+	reported *prompt.Report // of the last prompt
+	failed   []failedChoice // failed choices
 
 	told   bool // some text
 	last   repetition
@@ -70,7 +75,7 @@ func (t *turn) answer(ctx context.Context) outcome {
 func (t *turn) prepare(ctx context.Context) error {
 	t.share = 1
 	t.choices = []string{t.first}
-	for _, ref := range t.models.Choices(t.asked.agentID) {
+	for _, ref := range t.params.models.Choices(t.asked.agentID) {
 		if !slices.Contains(t.choices, ref) {
 			t.choices = append(t.choices, ref)
 		}
@@ -89,6 +94,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.told = t.resumed // before it was parked, perhaps
 	if t.asked.Resume || t.resumed {
 		t.takeSteps(said)
 	}
@@ -101,6 +107,13 @@ func (t *turn) prepare(ctx context.Context) error {
 			waiter.Await(ctx, t.caller)
 		}
 		t.offered = t.runner.o.Tools.Offer(t.caller)
+	}
+	brief := modelcall.Brief{Agent: t.asked.agentID, Session: t.key, History: t.history, Tools: t.offered, Thinking: t.thinking,
+		Extra: strings.Trim(t.asked.ExtraSystemPrompt+"\n"+t.remembered, "\n")}
+	if t.place != nil {
+		t.models = t.place.Talk(brief)
+	} else {
+		t.models = &modelcall.Talk{Brief: brief, Models: t.params.models, Config: t.config, Prompt: t.runner.o.Prompt}
 	}
 	return nil
 }
@@ -195,10 +208,20 @@ func (t *turn) fail(ctx context.Context, err error) outcome {
 	if waits := (*tool.WaitsError)(nil); errors.As(err, &waits) {
 		return outcome{waits: waits, over: t.spent()}
 	}
-	if ctx.Err() != nil {
-		return t.interrupted(context.Cause(ctx), t.spent())
-	}
 	f := (*failure)(nil)
+	if ctx.Err() != nil || isUnplaced(err) {
+		cause := context.Cause(ctx)
+		if isUnplaced(err) { // of which the context is told at the same time
+			cause = err
+		}
+		if f = t.unplaced(cause); f == nil && isUnplaced(cause) {
+			return outcome{waits: &tool.WaitsError{}, givenBack: reasonWorkerLost, over: t.spent()}
+		}
+		if f == nil {
+			return t.interrupted(cause, t.spent())
+		}
+		err = f
+	}
 	if !errors.As(err, &f) {
 		t.runner.logger.Error("a run failed", "run", t.result.RunID, "err", err)
 		f = &failure{classInternal, "something failed inside; the log says what"}

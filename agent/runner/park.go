@@ -48,6 +48,13 @@ func (r *Runner) park(ctx context.Context, a *activeRun, o outcome) error {
 
 func (r *Runner) parkEvents(tx eventstore.Tx, result run.Result, a *activeRun, o *outcome) ([]eventstore.StreamAppend, error) {
 	now, due := r.now().UnixMilli(), o.waits.Until
+	if o.givenBack != "" {
+		if o.givenBack == reasonNoWorker {
+			due = now + again.Milliseconds()
+		}
+		given, err := a.asked.meta(result.RunID, eventstore.ActorSystem, now).events(run.GiveBack(a.asked.Context, result, o.givenBack, now, due))
+		return []eventstore.StreamAppend{given}, err
+	}
 	wanted, found, err := permissions.Load(tx, o.waits.ApprovalID)
 	if err != nil {
 		return nil, err

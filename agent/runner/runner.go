@@ -21,6 +21,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/agent/llm/catalogue"
 	"github.com/pronto-lab/openclawd/agent/prompt"
+	"github.com/pronto-lab/openclawd/agent/remote"
 	"github.com/pronto-lab/openclawd/agent/runqueue"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
@@ -56,6 +57,9 @@ type Options struct {
 	// Media stores the files that the final answer of a run names, if the answer is posted; EndedRun.Media has them. It may take a while, and is
 	// called again if the end of the run could not be written. nil: lines that name files are text.
 	Media func(ctx context.Context, asked *coordination.RunQueued, agentID, text string) []delivery.Named
+
+	// Workers do the runs of agents that are configured to run elsewhere. nil: all are done here.
+	Workers *remote.Workers
 
 	Transcripts *sessions.Cache // keeps messages that were read, possibly shared with others; nil: none are kept
 

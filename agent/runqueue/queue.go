@@ -169,6 +169,10 @@ func (r *request) prepare() {
 }
 
 func (r *request) accept() (eventstore.StreamAppend, error) {
+	r.ask.Pool = ""
+	if where := r.queue.o.Config().PlacementOf(r.agentID); where.Remote() {
+		r.ask.Pool = run.WorkerPool(r.agentID)
+	}
 	decided, err := run.Accept(*r.ask)
 	if err == nil {
 		err = r.model()

@@ -183,6 +183,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
+// Wake has Run look again for items that can start, after a pool has become larger. It never blocks.
+func (w *Worker) Wake() {
+	select {
+	case w.nudge <- struct{}{}:
+	default:
+	}
+}
+
 // watch signals every change of the log's head, coalesced.
 func (w *Worker) watch(ctx context.Context) (moved <-chan struct{}, broken <-chan error) {
 	tell, fail := make(chan struct{}, 1), make(chan error, 1)

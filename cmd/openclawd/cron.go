@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronto-lab/openclawd/gateway/client"
-	"github.com/pronto-lab/openclawd/gateway/croncommands"
+	"github.com/pronto-lab/openclawd/gateway/gatewaycli"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
@@ -21,20 +21,21 @@ has one run. See docs/operations/schedules.md.`
   openclawd cron add --at 20m --system-event "Remind me of the tea"
   openclawd cron list --all
   openclawd cron runs ID --json`
-	for _, c := range croncommands.Commands() {
-		group.AddCommand(newCronCommand(p, &c))
+	for _, c := range gatewaycli.CronCommands() {
+		group.AddCommand(newAskingCommand(p, "cron", &c))
 	}
 	return group
 }
 
-func newCronCommand(p *process, c *croncommands.Command) *cobra.Command {
+// newAskingCommand builds a command that asks the gateway, below a group.
+func newAskingCommand(p *process, group string, c *gatewaycli.Command) *cobra.Command {
 	flags := callFlags{}
 	args := cobra.ExactArgs(max(c.Args, 0))
 	if c.Args < 0 {
 		args = cobra.MaximumNArgs(-c.Args)
 	}
 	ask := c.Ask
-	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args), Example: "  openclawd cron " + c.Example}
+	cmd := &cobra.Command{Use: c.Use, Short: c.Short, Args: positional(args), Example: "  openclawd " + group + " " + c.Example}
 	flags.addFlags(cmd)
 	if c.Flags != nil {
 		c.Flags(cmd.Flags())

@@ -57,6 +57,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newSkills(p),
 		newCall(p),
 		newCron(p),
+		newWorker(p),
 		newToken(p),
 		newOpen(p),
 		newImport(p),

@@ -32,6 +32,7 @@ const (
 	CodeWorkDead             Code = "work_dead"
 	CodeWorkStuck            Code = "work_stuck"
 	CodeWorkUnknown          Code = "work_unknown"
+	CodeWorkerMissing        Code = "worker_missing"
 	CodeDiscordBotOffline    Code = "discord_bot_offline"
 	CodeDiscordBotLimited    Code = "discord_bot_limited"
 	CodeDiscordUndelivered   Code = "discord_undelivered"

@@ -40,6 +40,12 @@ func Accept(a Ask) ([]Event, error) {
 	return []Event{{coordination.TypeRunQueued, q}}, nil
 }
 
+// WorkerPool is the pool of the runs of an agent that workers on other machines do.
+func WorkerPool(agentID string) string { return WorkerPools + agentID }
+
+// WorkerPools begins the names of such pools.
+const WorkerPools = "worker/"
+
 // LaneOf returns the lane of a run: the requested one if it exists, else that of the session's kind.
 func LaneOf(key coordination.SessionKey, asked string) string {
 	switch {

@@ -29,6 +29,15 @@ func Park(c coordination.Context, r Result, approvalID string, at, dueAt int64) 
 		ApprovalID: approvalID, ParkedAtMs: at, DueAtMs: dueAt}}
 }
 
+// GiveBack has a running run wait for a worker on another machine, from a time in ms since 1970 on; 0 is at once.
+func GiveBack(c coordination.Context, r Result, reason string, at, dueAt int64) Event {
+	e := Park(c, r, "", at, dueAt)
+	parked, _ := e.Data.(coordination.RunParked) // by Park
+	parked.Reason = reason
+	e.Data = parked
+	return e
+}
+
 // Wake has a parked run go on.
 func Wake(r Result, approvalID string, at int64) Event {
 	c := coordination.Context{WorkSessionID: r.WorkSessionID, ConversationID: r.ConversationID, ParentRunID: r.ParentRunID}

@@ -133,7 +133,7 @@ func Of(typ, agentID string, data json.RawMessage) (Change, bool) {
 }
 
 func newRun(agentID string, data json.RawMessage) New {
-	n := New{Kind: KindRun, Owner: agentID}
+	n, pool := New{Kind: KindRun, Owner: agentID}, ""
 	_ = coordination.EachField(data, func(name string, raw []byte) bool {
 		switch name {
 		case "runId":
@@ -144,6 +144,8 @@ func newRun(agentID string, data json.RawMessage) New {
 			n.Key = text(raw)
 		case "lane":
 			n.Pool = text(raw)
+		case "pool":
+			pool = text(raw)
 		case "retryOf":
 			n.First = text(raw) != ""
 		case "dueAtMs":
@@ -156,7 +158,7 @@ func newRun(agentID string, data json.RawMessage) New {
 			n.Owner = key.Agent
 		}
 	}
-	n.Pool = cmp.Or(n.Pool, "main")
+	n.Pool = cmp.Or(pool, n.Pool, "main")
 	return n
 }
 

@@ -12,6 +12,7 @@ import (
 const (
 	RoleOperator = "operator"
 	RoleNode     = "node"
+	RoleWorker   = "worker" // of openclawd: does runs on another machine
 )
 
 // Client is what a client says about itself.
@@ -50,7 +51,7 @@ type Connect struct {
 	MinProtocol int
 	MaxProtocol int
 	Client      Client
-	Role        string // RoleOperator or RoleNode
+	Role        string // RoleOperator, RoleNode or RoleWorker
 	Scopes      []string
 	Caps        []string
 	Commands    []string
@@ -98,7 +99,7 @@ func ParseConnect(params json.RawMessage) (*Connect, *Error) {
 	if said.Role != nil {
 		c.Role = *said.Role
 	}
-	if !slices.Contains([]string{RoleOperator, RoleNode}, c.Role) {
+	if !slices.Contains([]string{RoleOperator, RoleNode, RoleWorker}, c.Role) {
 		return nil, &Error{Code: CodeInvalidRequest, Message: "invalid role",
 			Details: Fault{Field: "role", Value: shortened(c.Role), Hint: `give "operator" or "node"`}}
 	}

@@ -18,6 +18,12 @@ const (
 // Allowed returns why a peer may not call a method, nil if it may. Unknown methods require admin; health requires
 // nothing. A method missing from the client's version has the scope of the version that has it.
 func Allowed(role string, scopes []string, method string, version int) *Error {
+	if forWorkers := ForWorkers(method); forWorkers || role == RoleWorker {
+		if forWorkers == (role == RoleWorker) {
+			return nil
+		}
+		return &Error{Code: CodeInvalidRequest, Message: "unauthorized role: " + role}
+	}
 	if method == "health" {
 		return nil
 	}
@@ -41,6 +47,11 @@ func ForNodes(method string) bool {
 	return slices.Contains([]string{"skills.bins", "node.event", "node.invoke.result"}, method)
 }
 
+// ForWorkers reports whether only workers may call a method, and nothing else.
+func ForWorkers(method string) bool {
+	return slices.Contains([]string{"worker.register", "worker.lease", "worker.next", "worker.report", "worker.leave"}, method)
+}
+
 type missingScope struct {
 	Code     string   `json:"code"`
 	Missing  string   `json:"missingScope"`
@@ -62,7 +73,7 @@ func scopeOf(method string, version int) string {
 		"sessions.subscribe", "sessions.unsubscribe", "sessions.messages.subscribe", "sessions.messages.unsubscribe",
 		"cron.list", "cron.status", "cron.runs", "cron.get", "node.list", "node.describe", "chat.history", "chat.startup", "chat.metadata",
 		"commands.list", "users.self", "system.info", "config.get", "config.schema.lookup", "talk.config", "talk.catalog", "doctor.memory.status",
-		"tasks.list", "tasks.get", "diagnostics.lanes", "update.status", "models.authStatus", "transcripts.list", "transcripts.status",
+		"tasks.list", "tasks.get", "worker.list", "diagnostics.lanes", "update.status", "models.authStatus", "transcripts.list", "transcripts.status",
 		"environments.list", "worktrees.list", "projects.list", "portal.list", "artifacts.list", "plugins.list", "plugins.catalog.browse",
 		"plugins.catalog.categories", "skills.search",
 		"skills.library.list", "skills.proposals.list", "themes.list", "taskSuggestions.list", "progressCard.get", "sessions.branches.list",

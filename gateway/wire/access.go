@@ -22,6 +22,7 @@ type activeAccess struct {
 	configured bool // there is a secret, or none is needed
 	secret     [sha256.Size]byte
 	tokens     *protocol.Tokens // for devices
+	worker     [sha256.Size]byte
 }
 
 // newActiveAccess puts an Access in force. last is the previous one, or nil: with the same secret its tokens are reused,
@@ -34,7 +35,7 @@ func newActiveAccess(a Access, last *activeAccess) *activeAccess {
 	case ModeNone:
 		secret = ""
 	}
-	d := &activeAccess{Access: a, configured: secret != "" || a.Mode == ModeNone, secret: sha256.Sum256([]byte(secret))}
+	d := &activeAccess{Access: a, configured: secret != "" || a.Mode == ModeNone, secret: sha256.Sum256([]byte(secret)), worker: sha256.Sum256([]byte(a.Worker.Reveal()))}
 	if last != nil && last.secret == d.secret {
 		d.tokens = last.tokens
 	} else {
@@ -56,6 +57,8 @@ const (
 // secret is accepted as token or as password, as newer clients send it.
 func (d *activeAccess) opens(c *protocol.Connect) (how method, why protocol.AuthReason) {
 	switch {
+	case c.Role == protocol.RoleWorker:
+		return d.opensToWorker(c)
 	case d.Mode == ModeNone:
 		return byNothing, ""
 	case !d.configured && d.Mode == ModePassword:
@@ -78,6 +81,20 @@ func (d *activeAccess) opens(c *protocol.Connect) (how method, why protocol.Auth
 		}
 	}
 	return "", d.missing(c)
+}
+
+// opensToWorker admits a worker with the token of workers, which opens nothing else.
+func (d *activeAccess) opensToWorker(c *protocol.Connect) (how method, why protocol.AuthReason) {
+	shown := sha256.Sum256([]byte(c.Auth.Token))
+	switch {
+	case d.Worker == "":
+		return "", protocol.TokenNotConfigured
+	case c.Auth.Token == "":
+		return "", protocol.TokenMissing
+	case subtle.ConstantTimeCompare(shown[:], d.worker[:]) != 1:
+		return "", protocol.TokenMismatch
+	}
+	return byToken, ""
 }
 
 // is compares a text with the secret in constant time.

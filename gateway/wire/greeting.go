@@ -48,6 +48,10 @@ func (g *greeting) to(c *client, p *Peer, d *activeAccess, how method) (json.Raw
 	if !protocol.Covers(p.Scopes, protocol.ScopeAdmin) {
 		hello.Snapshot.ConfigPath, hello.Snapshot.StateDir, hello.Snapshot.AuthMode = "", "", ""
 	}
+	if p.Role == protocol.RoleWorker { // it learns nothing of the team
+		hello.Snapshot.SessionDefaults, hello.Features = protocol.SessionDefaults{}, protocol.Features{Methods: []string{}, Events: []string{"tick", "shutdown"}}
+		presence, health = []byte("[]"), []byte("{}")
+	}
 	hello.Auth = protocol.HelloAuth{Method: string(how), Role: p.Role, Scopes: p.Scopes}
 	if p.DeviceID != "" {
 		now := g.hub.opts.Now()

@@ -105,13 +105,15 @@ func (c *client) judge(text []byte, nonce string) (*Peer, []byte, *refusal) {
 	if e != nil {
 		return no(reason, codePolicy, e)
 	}
-	if said.Role != protocol.RoleOperator {
+	if said.Role != protocol.RoleOperator && said.Role != protocol.RoleWorker {
 		return no(RefusedRole, codePolicy, &protocol.Error{Code: protocol.CodeInvalidRequest,
 			Message: "role " + said.Role + " is not served by this gateway"})
 	}
 	p := &Peer{ConnID: c.id, Protocol: version, Client: said.Client, Role: said.Role, Scopes: said.Scopes, Caps: said.Caps,
 		IP: c.ip.String(), Origin: c.origin}
-	if said.Device != nil {
+	if said.Role == protocol.RoleWorker {
+		p.Scopes = nil // its role is all it has
+	} else if said.Device != nil {
 		p.DeviceID = said.Device.ID
 	}
 	hello, err := c.hub.greeting.to(c, p, door, how)
@@ -140,13 +142,13 @@ func (c *client) hasAllowedOrigin(d *activeAccess, said *protocol.Connect) bool 
 func (c *client) identify(d *activeAccess, said *protocol.Connect, nonce string) (how method, reason string, e *protocol.Error) {
 	h := c.hub
 	switch {
-	case said.Device != nil:
+	case said.Device != nil, said.Role == protocol.RoleWorker:
 	case said.Client.IsControlUI():
 		return "", RefusedDevice, protocol.ControlUIDeviceRequired()
 	case said.Role == protocol.RoleNode, d.Mode != ModeNone && !showsSecret(&said.Auth):
 		return "", RefusedDevice, protocol.DeviceRequired()
 	}
-	isLimited := d.Mode != ModeNone && !isProgramOfThisMachine(c.ip, c.origin, c.passed)
+	isLimited := (d.Mode != ModeNone || said.Role == protocol.RoleWorker) && !isProgramOfThisMachine(c.ip, c.origin, c.passed)
 	if isLimited {
 		if wait := h.failures.Locked(c.ip); wait > 0 {
 			return "", RefusedTooOften, protocol.Unauthorized(protocol.RateLimited, said, wait)

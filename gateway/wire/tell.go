@@ -35,10 +35,18 @@ func (h *Hub) Broadcast(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.peers {
-		if e.Scope == "" || protocol.Covers(c.peer.Scopes, e.Scope) {
+		if e.isFor(c.peer) {
 			c.give(frame{kindOf(e), text})
 		}
 	}
+}
+
+// isFor reports whether a peer may see an event. A worker sees none but those of its connection.
+func (e *Event) isFor(p *Peer) bool {
+	if p.Role == protocol.RoleWorker {
+		return e.Name == "tick" || e.Name == "shutdown"
+	}
+	return e.Scope == "" || protocol.Covers(p.Scopes, e.Scope)
 }
 
 // Send sends an event to some peers, by ConnID. It has no number, so that others see no gap. Unknown peers are

@@ -86,8 +86,9 @@ type Access struct {
 	Mode     string // token, password, none
 	Token    config.Secret
 	Password config.Secret
-	Origins  []string // allowed origins of pages on other machines; "*" is any
-	Hosts    []string // additional allowed host names
+	Worker   config.Secret // of workers, whatever the mode; "" admits none
+	Origins  []string      // allowed origins of pages on other machines; "*" is any
+	Hosts    []string      // additional allowed host names
 
 	ownPage bool // the gateway serves a page, which may connect
 }

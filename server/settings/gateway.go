@@ -15,6 +15,9 @@ const (
 	envGatewayPort     = "OPENCLAW_GATEWAY_PORT"
 	envGatewayToken    = "OPENCLAW_GATEWAY_TOKEN"
 	envGatewayPassword = "OPENCLAW_GATEWAY_PASSWORD"
+
+	// EnvWorkerToken is the token of remote workers, on both sides.
+	EnvWorkerToken = "OPENCLAW_WORKER_TOKEN"
 )
 
 const flagGateway = "--gateway"
@@ -35,6 +38,7 @@ type Gateway struct {
 	Mode     Sourced[string] // token, password, none, or a value that Check rejects
 	Token    Sourced[config.Secret]
 	Password Sourced[config.Secret]
+	Worker   Sourced[config.Secret]
 	Origins  []string
 	Hosts    []string
 
@@ -47,6 +51,7 @@ func GatewayOf(c *config.Config, getenv func(string) string, address string, hos
 	g := Gateway{
 		Token:    choose(c, getenv, envGatewayToken, c.Gateway.Auth.Token, "gateway", "auth", "token"),
 		Password: choose(c, getenv, envGatewayPassword, c.Gateway.Auth.Password, "gateway", "auth", "password"),
+		Worker:   choose(c, getenv, EnvWorkerToken, c.Gateway.Auth.Worker, "gateway", "auth", "workerToken"),
 		Mode:     choose(c, func(string) string { return "" }, "", c.Gateway.Auth.Mode, "gateway", "auth", "mode"),
 		Origins:  c.Gateway.Origins,
 		Hosts:    hosts,
@@ -160,14 +165,14 @@ func (g *Gateway) CheckReach(address net.Addr) error {
 
 // Access is the authentication of clients.
 func (g *Gateway) Access() wire.Access {
-	return wire.Access{Mode: g.Mode.Value, Token: g.Token.Value, Password: g.Password.Value, Origins: g.Origins, Hosts: g.Hosts}
+	return wire.Access{Mode: g.Mode.Value, Token: g.Token.Value, Password: g.Password.Value, Worker: g.Worker.Value, Origins: g.Origins, Hosts: g.Hosts}
 }
 
 // ChangedFrom names the settings that differ.
 func (g *Gateway) ChangedFrom(old *Gateway) (names []string) {
 	for name, same := range map[string]bool{
 		"gateway": g.Listen.Value == old.Listen.Value, "gatewayAuth": g.Mode.Value == old.Mode.Value, "gatewayToken": g.Token.Value == old.Token.Value,
-		"gatewayPassword": g.Password.Value == old.Password.Value, "gatewayOrigins": slices.Equal(g.Origins, old.Origins),
+		"gatewayPassword": g.Password.Value == old.Password.Value, "workerToken": g.Worker.Value == old.Worker.Value, "gatewayOrigins": slices.Equal(g.Origins, old.Origins),
 	} {
 		if !same {
 			names = append(names, name)

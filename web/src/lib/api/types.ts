@@ -2684,7 +2684,7 @@ export interface components {
             asOfSeq: number;
         };
         /** @enum {string} */
-        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "channel_bot_offline" | "channel_bot_limited" | "channel_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue";
+        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "worker_missing" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "channel_bot_offline" | "channel_bot_limited" | "channel_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue";
         Readiness: {
             /** @enum {string} */
             status: "ok" | "degraded" | "unready";

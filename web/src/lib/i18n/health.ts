@@ -33,6 +33,7 @@ export const healthReasons: Record<Schemas['HealthCode'], Word> = dictionary({
   work_dead: { ko: '포기된 작업이 있습니다.', en: 'Some queued work was given up.' },
   work_stuck: { ko: '대기 작업이 나아가지 않습니다.', en: 'Queued work makes no progress.' },
   work_unknown: { ko: '알 수 없는 종류의 대기 작업이 있습니다.', en: 'Some queued work is of an unknown kind.' },
+  worker_missing: { ko: '실행이 다른 기기의 작업자를 기다립니다.', en: 'Runs wait for a worker on another machine.' },
   discord_bot_offline: { ko: 'Discord 봇이 끊겼습니다.', en: 'A Discord bot is offline.' },
   discord_bot_limited: { ko: 'Discord가 봇을 제한하고 있습니다.', en: 'Discord limits a bot.' },
   discord_undelivered: { ko: 'Discord에 보내지 못한 글이 있습니다.', en: 'Some posts to Discord were not delivered.' },

@@ -93,6 +93,10 @@ export const healthSteps: Record<Schemas['HealthCode'], Word> = dictionary({
     ko: '그것을 만든 버전을 실행하거나, 버리세요.',
     en: 'Run the version that created it, or discard it.',
   },
+  worker_missing: {
+    ko: '그 기기에서 openclawd worker를 실행하세요. openclawd worker list가 연결된 작업자를 보여 줍니다.',
+    en: 'Start openclawd worker on that machine. openclawd worker list shows those that are connected.',
+  },
   discord_bot_offline: {
     ko: '봇의 토큰과 네트워크를 확인하세요. 다시 연결하는 중입니다.',
     en: 'Check the token of the bot and the network. It keeps trying to connect.',

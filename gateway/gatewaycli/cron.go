@@ -1,5 +1,4 @@
-// Package croncommands is the command line of scheduled jobs: what its words mean in the gateway's methods, and how answers look to people.
-package croncommands
+package gatewaycli
 
 import (
 	"bytes"
@@ -17,24 +16,11 @@ import (
 	"github.com/pronto-lab/openclawd/internal/output"
 )
 
-// Caller calls a method of the gateway.
-type Caller func(ctx context.Context, method string, params any) (json.RawMessage, error)
-
-// Command is a subcommand.
-type Command struct {
-	Use, Short string
-	Args       int                  // how many follow
-	Flags      func(*pflag.FlagSet) // nil: none of its own
-	Example    string               // its words, after openclawd cron
-	// Ask calls the gateway. text is for people; "": the answer itself.
-	Ask func(ctx context.Context, call Caller, args []string, flags *pflag.FlagSet, now time.Time) (answer json.RawMessage, text string, err error)
-}
-
 // someID is an id in examples.
 const someID = "5f0c9d52-6d8a-4b7e-9d53-2f8f0a1c7e44"
 
-// Commands lists the subcommands.
-func Commands() []Command {
+// CronCommands lists the subcommands of cron.
+func CronCommands() []Command {
 	one := func(use, short, method string, patch any, said string) Command {
 		return Command{use, short, 1, nil, strings.Replace(use, "ID", someID, 1), func(ctx context.Context, call Caller, args []string, _ *pflag.FlagSet, _ time.Time) (json.RawMessage, string, error) {
 			params := map[string]any{"id": args[0]}

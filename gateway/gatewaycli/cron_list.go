@@ -1,4 +1,4 @@
-package croncommands
+package gatewaycli
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package croncommands_test
+package gatewaycli_test
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/pronto-lab/openclawd/gateway/croncommands"
+	"github.com/pronto-lab/openclawd/gateway/gatewaycli"
 )
 
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 // ask runs a command line, and returns the call that it makes and what it prints.
 func ask(line []string, answer string) (call, text string, err error) {
-	for _, c := range croncommands.Commands() {
+	for _, c := range gatewaycli.CronCommands() {
 		if name, _, _ := strings.Cut(c.Use, " "); name != line[0] {
 			continue
 		}
