@@ -52,7 +52,7 @@ func TestConnectThatIsWrongIsRefused(t *testing.T) {
 		`[]`:                       "invalid connect params: must be object",
 		base + `,"foo":1}`:         "invalid connect params: at root: unexpected property 'foo'",
 		base + `,"role":"admin"}`:  "invalid role",
-		base + `,"role":"worker"}`: "invalid role",
+		base + `,"role":"visitor"}`: "invalid role",
 		base + `,"role":""}`:       "invalid connect params: at /role: must NOT have fewer than 1 characters",
 		base + `,"device":{"id":"a"}}`: "invalid connect params: at /device: must have required property 'publicKey'; at /device: must have required property 'signature'; " +
 			"at /device: must have required property 'signedAt'; at /device: must have required property 'nonce'",
