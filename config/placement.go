@@ -14,7 +14,7 @@ const (
 
 // Placement says where an agent's runs are done: here, or by a worker on another machine.
 type Placement struct {
-	On     string // RunsOnWorker; "" is on the server
+	On     string   // RunsOnWorker; "" is on the server
 	Labels []string // that the worker must have, all of them; in lower case, in order, without duplicates
 }
 
