@@ -172,6 +172,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"server/settings/token.go":         "reads the gateway's token file, after checking that it is smaller than any database",
 		"server/settings/uikey.go":         "reads the session key, after checking that it is smaller than any database",
 
+		"cmd/openclawd/worker.go":         "reads the token of workers from a file given by the user, in a process that has no database open",
 		"cmd/openclawd/sql.go":            "reads a statement from a file given by the user, in a process that has no database open yet",
 		"cmd/openclawd/shell/terminal.go": "reads and writes the input history, a file of a fixed name, in a process of its own",
 

@@ -122,7 +122,9 @@ func (c *Config) decodeGateway(f *fields) {
 	g.checkWorkerToken(auth)
 	auth.done()
 	workers := f.within("workers")
-	g.WorkerLease = time.Duration(workers.count("leaseSeconds", 30, 2, 600)) * time.Second
+	if lease := time.Duration(workers.count("leaseSeconds", 30, 2, 600)) * time.Second; workers.object.get("leaseSeconds") != nil {
+		g.WorkerLease = lease
+	}
 	workers.done()
 	f.each("conversationSinks", func(f *fields) { g.Sinks = append(g.Sinks, c.decodeSink(f)) })
 	ui := f.within("controlUi")

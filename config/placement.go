@@ -14,7 +14,7 @@ const (
 
 // Placement says where an agent's runs are done: here, or by a worker on another machine.
 type Placement struct {
-	On     string
+	On     string   // RunsOnWorker; "" is on the server
 	Labels []string // that the worker must have, all of them; in lower case, in order, without duplicates
 }
 
@@ -26,7 +26,7 @@ func (c *Config) PlacementOf(agentID string) Placement {
 	if a := c.AgentNamed(agentID); a != nil {
 		return a.Runs
 	}
-	return Placement{On: RunsOnServer}
+	return Placement{}
 }
 
 // Limits of labels.
@@ -71,6 +71,9 @@ func decodePlacement(f *fields) Placement {
 		f.report.add(warning(CodeValue, v.at, f.at.member("labels"), "the runs are done by the server, so labels have no effect", `set on to "worker", or remove them`))
 	}
 	f.done()
+	if !p.Remote() {
+		return Placement{}
+	}
 	return p
 }
 

@@ -243,7 +243,7 @@ type Gateway struct {
 	Sinks      []Sink
 	HTTP       HTTP
 	Tools      ToolPolicy // for calls over HTTP: Allow extends what is allowed by default
-	// WorkerLease is how long a remote worker that is silent keeps its runs.
+	// WorkerLease is how long a remote worker that is silent keeps its runs; 0 is the usual time.
 	WorkerLease time.Duration
 }
 

@@ -2,7 +2,7 @@
 // and reports what they answer. It has no log and decides nothing.
 //
 // It guarantees
-//   - that a step is begun once, and only while the server says that the run is with this worker;
+//   - that a step is started once, and only while the server says that the run is with this worker;
 //   - that what was done is reported until the server has taken it over, or says that the run is elsewhere;
 //   - that a model's key and the files of the agents stay on this machine.
 package remoteworker

@@ -226,7 +226,7 @@ func TestLateWorkerIsRefused(t *testing.T) {
 // envSeed repeats TestKills.
 const envSeed = "OPENCLAWD_CRASH_SEED_BASE"
 
-// Workers, the server and the network between them are killed at random times. Every run ends once, and no command that was begun is begun
+// Workers, the server and the network between them are killed at random times. Every run ends once, and no command that was started is started
 // again.
 func TestKills(t *testing.T) {
 	t.Parallel()

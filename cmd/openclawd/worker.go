@@ -54,10 +54,10 @@ Exit codes: 0 ended by a signal; 1 failed; 2 wrong command line; 78 the gateway 
 	flags.StringArrayVar(&f.worker.Agents, "agent", nil, "`AGENT` whose runs are done; may be repeated (default: all)")
 	flags.IntVar(&f.worker.Slots, "slots", 2, "maximum `NUMBER` of runs at a time")
 	flags.StringVar(&f.stateDir, "state-dir", "", "state `DIR` of this machine, with openclaw.json and workspaces (default ~/.openclaw)")
-	flags.DurationVar(&f.drain, "drain", 30*time.Second, "how long runs may go on after a signal, before they are given back")
+	flags.DurationVar(&f.drain, "drain", 30*time.Second, "`TIME` that runs may go on for after a signal, before they are given back")
 	flags.BoolVar(&f.insecure, "insecure", false, "allow sending the token to another machine over ws://")
-	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
-	flags.StringVar(&f.format, "log-format", "text", "text or json")
+	flags.StringVar(&f.level, "log-level", "info", "log `LEVELS`: debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", "text", "log `FORMAT`: text or json")
 	cmd.AddCommand(newAskingCommand(p, "worker", &list))
 	return cmd
 }

@@ -48,12 +48,12 @@ func TestConnectThatIsWrongIsRefused(t *testing.T) {
 	t.Parallel()
 	base := `{"minProtocol":3,"maxProtocol":3,"client":{"id":"cli","version":"1","platform":"x","mode":"cli"}`
 	for text, want := range map[string]string{
-		`null`:                     "invalid connect params: must have required property 'minProtocol'; must have required property 'maxProtocol'; must have required property 'client'",
-		`[]`:                       "invalid connect params: must be object",
-		base + `,"foo":1}`:         "invalid connect params: at root: unexpected property 'foo'",
-		base + `,"role":"admin"}`:  "invalid role",
-		base + `,"role":"worker"}`: "invalid role",
-		base + `,"role":""}`:       "invalid connect params: at /role: must NOT have fewer than 1 characters",
+		`null`:                      "invalid connect params: must have required property 'minProtocol'; must have required property 'maxProtocol'; must have required property 'client'",
+		`[]`:                        "invalid connect params: must be object",
+		base + `,"foo":1}`:          "invalid connect params: at root: unexpected property 'foo'",
+		base + `,"role":"admin"}`:   "invalid role",
+		base + `,"role":"visitor"}`: "invalid role",
+		base + `,"role":""}`:        "invalid connect params: at /role: must NOT have fewer than 1 characters",
 		base + `,"device":{"id":"a"}}`: "invalid connect params: at /device: must have required property 'publicKey'; at /device: must have required property 'signature'; " +
 			"at /device: must have required property 'signedAt'; at /device: must have required property 'nonce'",
 	} {
