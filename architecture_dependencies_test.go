@@ -45,7 +45,7 @@ var layout = []rule{
 	{"coordination/tool", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"coordination/attach", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"media", []string{"internal"}, "stored files are found by their content; what they belong to is in the log"},
-	{"eventstore", nil, "the contract does not depend on an implementation"},
+	{"eventstore", []string{"internal/jsoncheck"}, "the contract does not depend on an implementation"},
 	{"eventstore/sqlite", []string{"eventstore", "eventstore/sqlite/pages", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
 	{"eventstore/sqlite/pages", []string{"internal/durable"}, "pages are stored without knowing what is in them"},
 	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/durable", "internal/jsdate", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},

@@ -3,6 +3,8 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
@@ -92,7 +94,45 @@ func (d *Document) remarks() (list []remark) {
 		}
 		list = append(list, one)
 	}
+	return append(list, d.shared()...)
+}
+
+// shared lists workspaces in the directory of the file, which OpenClaw's onboarding names: both programs would write there.
+func (d *Document) shared() (list []remark) {
+	note := func(setting string, agent *value) {
+		w := child(agent, "workspace")
+		if w == nil || w.kind != text || !d.isBeside(w.text) {
+			return
+		}
+		list = append(list, remark{line: w.at.line, where: fmt.Sprintf("%s:%d:%d", d.path, w.at.line, w.at.column), setting: setting + ".workspace",
+			effect: "both programs write there: name a copy if OpenClaw shall keep its own"})
+	}
+	agents := child(d.tree, "agents")
+	note("agents.defaults", child(agents, "defaults"))
+	if one := child(agents, "list"); one != nil {
+		for i, agent := range one.items {
+			note(fmt.Sprintf("agents.list[%d]", i), agent)
+		}
+	}
+	if all := child(agents, "entries"); all != nil {
+		for _, m := range all.members {
+			note("agents.entries."+m.key, m.value)
+		}
+	}
 	return list
+}
+
+// isBeside reports whether a path leads into the directory of the file.
+func (d *Document) isBeside(path string) bool {
+	if rest, is := strings.CutPrefix(path, "~"); is {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return false
+		}
+		path = home + rest
+	}
+	dir, err := filepath.Abs(filepath.Dir(d.path))
+	return err == nil && filepath.IsAbs(path) && strings.HasPrefix(filepath.Clean(path), dir+string(filepath.Separator))
 }
 
 func (d *Document) notes() []Note {

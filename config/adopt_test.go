@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +94,26 @@ func TestAdoptForATrialAnswersNoMessageTwice(t *testing.T) {
 	}
 	if set != 4 || strings.Contains(a.Text, "telegram") {
 		t.Errorf("%d settings changed:\n%s", set, a.Text)
+	}
+}
+
+// Where OpenClaw's onboarding lets agents work is in its own directory.
+func TestAdoptNamesWorkspacesOfBothPrograms(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "openclaw.json")
+	text := fmt.Sprintf("{agents: {defaults: {workspace: %q},\n list: [{id: 'a', workspace: '/elsewhere'},\n {id: 'b', workspace: %q}]}}\n",
+		filepath.Join(dir, "workspace"), filepath.Join(dir, "workspace-b"))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := config.ReadDocument(path, noVariables).Adopt(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Notes) != 2 || a.Notes[0].Setting != "agents.defaults.workspace" || a.Notes[1].Setting != "agents.list[1].workspace" || a.Notes[1].Where != path+":3:23" ||
+		strings.Count(a.Text, "// openclawd: agents.") != 2 {
+		t.Errorf("%+v\n%s", a.Notes, a.Text)
 	}
 }
 

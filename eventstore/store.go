@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pronto-lab/openclawd/internal/jsoncheck"
 )
 
 // StreamAppend is the part of an append that concerns one stream. Without events it is only a precondition. The data of
@@ -152,14 +154,14 @@ func (e *NewEvent) Check() error {
 		return &InvalidError{Field: "causationId", Value: e.CausationID, HintText: "shorten it to 1 KiB"}
 	case len(e.Data)+len(e.Original) > MaxDataBytes:
 		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), HintText: "keep data below 16 MiB; store large bodies outside the log"}
-	case !isObject(e.Data):
-		return &InvalidError{Field: "data", Value: string(e.Data[:min(len(e.Data), 64)]), HintText: "give a JSON object in UTF-8"}
-	case depth(e.Data) > MaxDepth:
-		return &InvalidError{Field: "data", Value: string(e.Data[:64]), HintText: "nest objects and arrays at most 500 deep"}
-	case e.Original != nil && depth(e.Original) > MaxDepth:
-		return &InvalidError{Field: "original", Value: string(e.Original[:64]), HintText: "nest objects and arrays at most 500 deep"}
-	case e.Original != nil && !isObject(e.Original):
-		return &InvalidError{Field: "original", Value: string(e.Original[:min(len(e.Original), 64)]), HintText: "give a JSON object in UTF-8, or nothing"}
+	}
+	if err := checkObject("data", e.Data, "give a JSON object in UTF-8"); err != nil {
+		return err
+	}
+	if e.Original != nil {
+		if err := checkObject("original", e.Original, "give a JSON object in UTF-8, or nothing"); err != nil {
+			return err
+		}
 	}
 	for _, f := range [...]struct{ name, value string }{
 		{"type", e.Type}, {"agentId", e.AgentID}, {"correlationId", e.CorrelationID}, {"causationId", e.CausationID}} {
@@ -194,12 +196,23 @@ func checkText(field, value string) error {
 	return nil
 }
 
-func isObject(b json.RawMessage) bool {
+// checkObject refuses text that is no JSON object, with a hint, or is nested too deep.
+func checkObject(field string, b json.RawMessage, hint string) error {
 	i := 0
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
-	return i < len(b) && b[i] == '{' && utf8.Valid(b) && json.Valid(b)
+	depth, valid := 0, false
+	if i < len(b) && b[i] == '{' && utf8.Valid(b) {
+		depth, valid = jsoncheck.Depth(b)
+	}
+	if valid && depth > MaxDepth {
+		valid, hint = false, "nest objects and arrays at most 500 deep"
+	}
+	if valid {
+		return nil
+	}
+	return &InvalidError{Field: field, Value: string(b[:min(len(b), 64)]), HintText: hint}
 }
 
 // Restorer stores events exactly as exported: seq, times, salt and hashes included.
@@ -207,25 +220,4 @@ type Restorer interface {
 	// Restore stores events that continue the log: the first must have Seq = head+1, and every DataHash and Hash must be right, or
 	// nothing is stored and a *CorruptError names the seq. Redacted events (Data nil) are restored as such.
 	Restore(ctx context.Context, events []Event) error
-}
-
-// depth returns the nesting depth of objects and arrays in a piece of JSON.
-func depth(b []byte) int {
-	deepest, now := 0, 0
-	inText := false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }

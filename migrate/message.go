@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/internal/jsoncheck"
 	"github.com/pronto-lab/openclawd/migrate/openclaw"
 )
 
@@ -39,7 +40,7 @@ type said struct {
 
 // parse reads an entry. A member of an unexpected type is blank.
 func parse(text []byte) (*entry, error) {
-	if !json.Valid(text) {
+	if !jsoncheck.Valid(text) {
 		return nil, openclaw.ErrNotJSON
 	}
 	e := &entry{}

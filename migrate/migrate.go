@@ -101,6 +101,7 @@ type taker struct {
 	writer writer
 
 	done, total int64
+	shown       int64           // of done, what Progress was told last
 	gone        map[string]bool // agents that were reported
 }
 
@@ -120,10 +121,14 @@ func (t *taker) refused(from origin, reason error) {
 	t.leave(from.place, ReasonInvalidEntry, reason.Error(), "")
 }
 
+// progressStep is how many bytes are read between two reports of progress.
+const progressStep = 32 << 10
+
 // progressed reports that some bytes of the source were read.
 func (t *taker) progressed(bytes int64) {
 	t.done += bytes
-	if t.o.Progress != nil {
+	if t.o.Progress != nil && (t.done-t.shown >= progressStep || t.done >= t.total) {
+		t.shown = t.done
 		t.o.Progress(t.done, max(t.total, t.done))
 	}
 }

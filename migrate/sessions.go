@@ -16,7 +16,8 @@ import (
 func (t *taker) sessions(ctx context.Context) error {
 	found, made := map[string]string{}, map[string]string{}
 	return t.source.Sessions(ctx, func(s *openclaw.Session) error {
-		x := &sessionTaker{taker: t, ctx: ctx, s: s, key: s.Key, madeIDs: found, current: made}
+		x := &sessionTaker{taker: t, ctx: ctx, s: s, madeIDs: found, current: made}
+		x.is(s.Key)
 		return x.take()
 	})
 }
@@ -29,6 +30,8 @@ type sessionTaker struct {
 	s   *openclaw.Session
 	key coordination.SessionKey
 
+	name, stream string // of key
+
 	// What this run has opened: keys of transcripts, and the current transcript of each session.
 	madeIDs, current map[string]string
 
@@ -36,6 +39,10 @@ type sessionTaker struct {
 	ts   int64  // of the last entry
 	read int64  // the last time that the transcript says, 0 before the first: ids depend on no other, since others may change
 	odd  int    // entries of the transcript whose time cannot be
+}
+
+func (x *sessionTaker) is(key coordination.SessionKey) {
+	x.key, x.name, x.stream = key, key.String(), coordination.SessionStream(key)
 }
 
 func (x *sessionTaker) take() error {
@@ -47,7 +54,7 @@ func (x *sessionTaker) take() error {
 	}
 	if x.s.Archived && len(x.s.Transcripts) == 1 && here[0] != "" {
 		if key, err := coordination.ParseSessionKey(here[0]); err == nil {
-			x.key = key // it was current when it was taken over
+			x.is(key) // it was current when it was taken over
 		}
 	}
 	for i := range x.s.Transcripts {
@@ -117,21 +124,21 @@ func (x *sessionTaker) keyOf(id string) (key string, err error) {
 // isRunOf reports whether the session is a second name of a scheduled job's session, which OpenClaw gives each run of it: both have the same
 // transcript.
 func (x *sessionTaker) isRunOf(key, id string) bool {
-	return strings.Contains(key, ":cron:") && x.key.String() == key+":run:"+id
+	return strings.Contains(key, ":cron:") && x.name == key+":run:"+id
 }
 
 // refuses says why a transcript cannot be taken over.
 func (x *sessionTaker) refuses(here []string, i int) (reason, detail string) {
 	id := x.s.Transcripts[i].ID
 	switch {
-	case here[i] != "" && here[i] != x.key.String():
+	case here[i] != "" && here[i] != x.name:
 		return ReasonIDInUse, "the session " + here[i] + " has a transcript " + id + " already"
 	case here[i] != "":
 		return "", ""
 	}
 	for _, later := range here[i+1:] {
-		if later == x.key.String() {
-			return ReasonOlder, "a later transcript of " + x.key.String() + " is in the log, and order cannot be changed"
+		if later == x.name {
+			return ReasonOlder, "a later transcript of " + x.name + " is in the log, and order cannot be changed"
 		}
 	}
 	return "", ""
@@ -206,12 +213,12 @@ func (x *sessionTaker) entry(tr *openclaw.Transcript, line openclaw.Line) (opene
 func (x *sessionTaker) message(m *coordination.SessionMessage, e *entry, tr *openclaw.Transcript, line openclaw.Line, place string) error {
 	count := x.report.count(Messages)
 	count.Found++
-	m.EventRole, m.SessionKey, m.SessionID = coordination.RoleObservability, x.key.String(), x.part
+	m.EventRole, m.SessionKey, m.SessionID = coordination.RoleObservability, x.name, x.part
 	within := e.ID
 	if within == "" {
 		within = fmt.Sprintf("line %d", line.Number)
 	}
-	event := eventstore.NewEvent{ID: idOf(x.read, "message", x.key.String(), tr.ID, within, m.Author, m.ToolCallID, m.Text), Type: coordination.TypeSessionMessage,
+	event := eventstore.NewEvent{ID: idOf(x.read, "message", x.name, tr.ID, within, m.Author, m.ToolCallID, m.Text), Type: coordination.TypeSessionMessage,
 		AgentID: x.key.Agent, Actor: actors[m.Author]}
 	return x.add(event, m, place, count)
 }
@@ -225,7 +232,7 @@ func (x *sessionTaker) add(e eventstore.NewEvent, data any, place string, count 
 		x.refused(origin{count, place}, err)
 		return nil
 	}
-	return x.writer.add(x.ctx, coordination.SessionStream(x.key), e, origin{count, place})
+	return x.writer.add(x.ctx, x.stream, e, origin{count, place})
 }
 
 // open makes id the transcript that messages go to, and reports whether it could. A transcript that is not here yet is opened: with the
@@ -244,7 +251,7 @@ func (x *sessionTaker) open(id, place string, at int64, reason string) (opened b
 		if opened, err = x.begin(id, place, reason); err != nil || !opened {
 			return false, err
 		}
-		x.madeIDs[id], x.current[x.key.String()] = x.key.String(), id
+		x.madeIDs[id], x.current[x.name] = x.name, id
 	} else {
 		x.report.count(Sessions).Already++
 	}
@@ -258,7 +265,7 @@ func (x *sessionTaker) begin(id, place, reason string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data := coordination.Session{Context: coordination.Context{EventRole: coordination.RoleObservability}, SessionKey: x.key.String(), SessionID: id, By: client}
+	data := coordination.Session{Context: coordination.Context{EventRole: coordination.RoleObservability}, SessionKey: x.name, SessionID: id, By: client}
 	e := eventstore.NewEvent{ID: x.openID(id), Type: coordination.TypeSessionCreated, AgentID: x.key.Agent, Actor: eventstore.ActorSystem}
 	switch {
 	case current == "":
@@ -267,7 +274,7 @@ func (x *sessionTaker) begin(id, place, reason string) (bool, error) {
 		}
 	case !x.isTheirs(current):
 		x.report.count(Sessions).Left++
-		x.leave(place, ReasonSessionHere, "the session "+x.key.String()+" here was made or reset here", "delete the session here first, if that of OpenClaw is wanted")
+		x.leave(place, ReasonSessionHere, "the session "+x.name+" here was made or reset here", "delete the session here first, if that of OpenClaw is wanted")
 		return false, nil
 	default:
 		e.Type, data.PreviousSessionID, data.Reason = coordination.TypeSessionReset, current, "reset"
@@ -279,11 +286,11 @@ func (x *sessionTaker) begin(id, place, reason string) (bool, error) {
 }
 
 // openID is the id of the event that opens a transcript.
-func (x *sessionTaker) openID(id string) eventstore.ID { return idOf(0, "open", x.key.String(), id) }
+func (x *sessionTaker) openID(id string) eventstore.ID { return idOf(0, "open", x.name, id) }
 
 // isTheirs reports whether a transcript of the session here came from OpenClaw.
 func (x *sessionTaker) isTheirs(id string) bool {
-	if x.madeIDs[id] == x.key.String() || x.o.Log == nil {
+	if x.madeIDs[id] == x.name || x.o.Log == nil {
 		return true
 	}
 	_, err := x.o.Log.EventByID(x.ctx, x.openID(id))
@@ -292,11 +299,11 @@ func (x *sessionTaker) isTheirs(id string) bool {
 
 // currentID is the current transcript of the session here, "" if there is no session.
 func (x *sessionTaker) currentID() (id string, err error) {
-	if id = x.current[x.key.String()]; id != "" || x.o.Log == nil {
+	if id = x.current[x.name]; id != "" || x.o.Log == nil {
 		return id, nil
 	}
 	err = x.o.Log.View(x.ctx, func(tx *sql.Tx) error {
-		one, err := sessions.ByKey(x.ctx, tx, x.key.String())
+		one, err := sessions.ByKey(x.ctx, tx, x.name)
 		if one != nil {
 			id = one.ID
 		}
@@ -308,7 +315,7 @@ func (x *sessionTaker) currentID() (id string, err error) {
 // close ends a session that only an archive has. Its transcript stays in the list of old ones.
 func (x *sessionTaker) close() error {
 	last := &x.s.Transcripts[len(x.s.Transcripts)-1]
-	if !strings.HasPrefix(x.key.String(), "agent:"+x.key.Agent+":archive:") {
+	if !strings.HasPrefix(x.name, "agent:"+x.key.Agent+":archive:") {
 		return nil
 	}
 	x.ts = max(last.ClosedAt, x.ts)
@@ -316,9 +323,9 @@ func (x *sessionTaker) close() error {
 	if last.Closed == "" {
 		at = 0 // it may still grow
 	}
-	data := coordination.Session{Context: coordination.Context{EventRole: coordination.RoleObservability}, SessionKey: x.key.String(), SessionID: x.part,
+	data := coordination.Session{Context: coordination.Context{EventRole: coordination.RoleObservability}, SessionKey: x.name, SessionID: x.part,
 		TranscriptKept: true, By: client}
-	delete(x.current, x.key.String())
-	return x.add(eventstore.NewEvent{ID: idOf(at, "delete", x.key.String(), last.ID), Type: coordination.TypeSessionDeleted, AgentID: x.key.Agent,
+	delete(x.current, x.name)
+	return x.add(eventstore.NewEvent{ID: idOf(at, "delete", x.name, last.ID), Type: coordination.TypeSessionDeleted, AgentID: x.key.Agent,
 		Actor: eventstore.ActorSystem}, data, last.Place, x.report.count(Settings))
 }

@@ -27,7 +27,7 @@ func (x *sessionTaker) settings() error {
 	if err != nil {
 		return err
 	}
-	id := idOf(0, "settings", x.key.String(), string(text))
+	id := idOf(0, "settings", x.name, string(text))
 	return x.writer.then(x.ctx, func() (told func(), err error) { return x.patchOnce(id, values, count) })
 }
 

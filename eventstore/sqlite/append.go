@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 )
@@ -212,6 +213,10 @@ func (w *writer) decide(a *appendRequest) error {
 // event in the same request temporarily gets Seq -(index+1).
 func (w *writer) findDuplicates(a *appendRequest, stored []eventstore.Stored) (fresh int, err error) {
 	var seen map[eventstore.ID]int
+	absent, err := w.absent(a)
+	if err != nil {
+		return 0, err
+	}
 	for i := range a.events {
 		e := &a.events[i]
 		stored[i].ID = e.ID
@@ -230,6 +235,10 @@ func (w *writer) findDuplicates(a *appendRequest, stored []eventstore.Stored) (f
 			if seen != nil {
 				seen[e.ID] = i
 			}
+			if chunk := i / idChunk; chunk < len(absent) && absent[chunk] {
+				fresh++
+				continue
+			}
 			found, err := w.findStored(e, &stored[i])
 			if err != nil {
 				return 0, err
@@ -241,6 +250,35 @@ func (w *writer) findDuplicates(a *appendRequest, stored []eventstore.Stored) (f
 		fresh++
 	}
 	return fresh, nil
+}
+
+// idChunk is how many ids are looked up at once.
+const idChunk = 32
+
+var findIDs = "SELECT 1 FROM events WHERE id IN (?" + strings.Repeat(",?", idChunk-1) + ") LIMIT 1"
+
+// absent tells of each whole chunk of the events whether none of it is stored. Large requests are new for the most part, and need no further
+// lookup then.
+func (w *writer) absent(a *appendRequest) (absent []bool, err error) {
+	ids := make([]any, 0, idChunk)
+	for chunk := range slices.Chunk(a.events, idChunk) {
+		if len(chunk) < idChunk || chunk[0].madeID {
+			break
+		}
+		ids = ids[:0]
+		for i := range chunk {
+			ids = append(ids, chunk[i].ID[:])
+		}
+		stored := false
+		if err := w.tx.Query(findIDs, ids, func(eventstore.Row) error {
+			stored = true
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		absent = append(absent, !stored)
+	}
+	return absent, nil
 }
 
 // findStored looks e up by its id.

@@ -99,6 +99,32 @@ func partialRetry(t *testing.T, s *subject) {
 	}})
 }
 
+func partialRetryOfMany(t *testing.T, s *subject) {
+	id := func(n byte) eventstore.ID { return eventstore.DerivedID(epoch.UnixMilli(), eventstore.Hash{1, n}) }
+	events := func(from, until byte) (list []eventstore.NewEvent) {
+		for n := from; n < until; n++ {
+			e := event(`{}`)
+			e.ID = id(n)
+			list = append(list, e)
+		}
+		return list
+	}
+	s.append(t, to("task/a", events(70, 75)...), to("task/b", events(170, 172)...))
+	result := s.append(t, to("task/a", append(events(1, 200), events(30, 32)...)...))
+	for i, stored := range result.Events[:199] {
+		n := byte(i + 1)
+		if want := n >= 70 && n < 75 || n >= 170 && n < 172; stored.Duplicate != want || stored.ID != id(n) {
+			t.Errorf("event %d: %+v, want duplicate %v", n, stored, want)
+		}
+	}
+	for i, stored := range result.Events[199:] {
+		first := result.Events[29+i]
+		first.Duplicate = true
+		wantEqual(t, "again", stored, first)
+	}
+	wantEqual(t, "head", result.Seq, 199)
+}
+
 func redactedEventIsADuplicate(t *testing.T, s *subject) {
 	s.append(t, to("task/a", eventWithID(1, `{"n":1}`)))
 	s.redact(t, 1)

@@ -46,6 +46,7 @@ func Run(t *testing.T, open Open) {
 		{"Promise3_OtherBodyIsRefused", otherBodyIsRefused},
 		{"Promise3_SameIDWithinOneAppend", sameIDWithinOneAppend},
 		{"Promise3_PartialRetry", partialRetry},
+		{"Promise3_PartialRetryOfMany", partialRetryOfMany},
 		{"Promise3_RedactedEventIsADuplicate", redactedEventIsADuplicate},
 		{"Promise3_ConcurrentRetriesStoreOnce", concurrentRetriesStoreOnce},
 		{"Promise4_EveryExpectation", everyExpectation},

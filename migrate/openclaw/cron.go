@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/internal/jsoncheck"
 )
 
 // cronPath has the scheduled jobs of 2026.2.
@@ -73,7 +75,7 @@ func (s *Source) Jobs(ctx context.Context, visit func(*Job) error) error {
 				return nil
 			}
 			return s.eachLine(log, func(line Line) error {
-				if !json.Valid(line.Text) {
+				if !jsoncheck.Valid(line.Text) {
 					return ErrNotJSON
 				}
 				run := &JobRun{Place: fmt.Sprintf("%s:%d", log, line.Number)}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/internal/jsoncheck"
 )
 
 // statePath is the database that all agents share.
@@ -206,7 +207,7 @@ func (d *agentDatabase) eachEvent(id string, visit func(Line) error) error {
 		switch {
 		case len(text) > MaxLine:
 			d.problem(place, ReasonTooLong, fmt.Sprintf("the entry has %d bytes; at most %d can be stored", len(text), MaxLine), "")
-		case !json.Valid(text) || text[0] != '{':
+		case !jsoncheck.Valid(text) || text[0] != '{':
 			d.problem(place, ReasonInvalid, "the entry is not a JSON object", "")
 		case isAside && !isReset(text):
 			aside++
