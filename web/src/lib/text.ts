@@ -2,6 +2,9 @@
 const hidden =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/gu;
 
+/** Whether a text has characters that cannot be seen. */
+export const hidesSome = (text: string): boolean => text.search(hidden) >= 0;
+
 /** A text without the characters that cannot be seen. */
 export const visible = (text: string): string => text.replace(hidden, '');
 

@@ -1,4 +1,5 @@
 import { observe } from '../api/client';
+import { paced } from '../paced';
 import { at } from '../root';
 import { session } from '../session.svelte';
 import { LiveClient, type Event, type Frame, type LiveState, type Socket } from './client';
@@ -25,7 +26,6 @@ class Live {
   #stale = new Set<StaleListener>();
   #events = new Set<EventListener>();
   #hiding: ReturnType<typeof setTimeout> | undefined;
-  #drawing = false;
   #client = new LiveClient(
     {
       open(since) {
@@ -119,24 +119,21 @@ class Live {
     this.#stale.forEach((listen) => listen(keys, seq, touched));
   }
 
-  /** Copies the connection's numbers once per frame of the screen, however many messages come. */
+  /** Copies the connection's numbers, the state at once and the others at the pace of the screen. */
   #draw(): void {
-    const client = this.#client;
-    if (this.state !== client.state) this.state = client.state;
-    if (this.#drawing) return;
-    this.#drawing = true;
-    const copy = () => {
-      this.#drawing = false;
-      this.state = client.state;
-      this.seq = client.seq ?? 0;
-      this.head = client.head;
-      this.lastFrameAt = client.lastFrameAt;
-      this.reconnects = client.reconnects;
-      this.retryAt = client.retryAt;
-    };
-    if (document.hidden) setTimeout(copy, 1000);
-    else requestAnimationFrame(copy);
+    if (this.state !== this.#client.state) this.state = this.#client.state;
+    this.#copy();
   }
+
+  #copy = paced(() => {
+    const client = this.#client;
+    this.state = client.state;
+    this.seq = client.seq ?? 0;
+    this.head = client.head;
+    this.lastFrameAt = client.lastFrameAt;
+    this.reconnects = client.reconnects;
+    this.retryAt = client.retryAt;
+  });
 }
 
 export const live = new Live();

@@ -2,6 +2,7 @@ import { untrack } from 'svelte';
 import { ApiError, Building, read, type Answer } from '$lib/api/client';
 import type { Event } from '$lib/live/client';
 import { live } from '$lib/live/live.svelte';
+import { paced } from '$lib/paced';
 import { query, type Query } from '$lib/query.svelte';
 import { router } from '$lib/router.svelte';
 import { apiQuery, passes, type Filter } from './filter';
@@ -35,6 +36,8 @@ export class LogRows {
   anchor: number | null = $state(null);
   /** Changes when the rows are others than before. */
   round = $state(0);
+  /** Number of the first row; a row keeps its number while others come before and after it. */
+  start = $state(0);
   /** Matching events in the last second. */
   rate = $state(0);
 
@@ -44,7 +47,6 @@ export class LogRows {
   /** All matching events after the first row and up to this seq are rows. */
   #covered = 0;
   #holds = false;
-  #drawing = false;
   #counted = 0;
 
   constructor(filter: () => Filter, anchor: number | null) {
@@ -79,15 +81,10 @@ export class LogRows {
     this.#counted += rows.length;
     if (rows.length === 0) return;
     this.#tail.push(rows);
-    if (this.#drawing) return;
-    this.#drawing = true;
-    const draw = () => {
-      this.#drawing = false;
-      this.#flush();
-    };
-    if (document.hidden) setTimeout(draw, 1000);
-    else requestAnimationFrame(draw);
+    this.#draw();
   }
+
+  #draw = paced(() => this.#flush());
 
   /** Events up to seq may not have been delivered. */
   lose(seq: number): void {
@@ -127,8 +124,10 @@ export class LogRows {
     if (rows.length === 0) return;
     this.#covered = rows.at(-1)!.seq;
     const all = this.rows.concat(rows);
-    if (all.length > followed) this.older = true;
-    this.rows = all.length > followed ? all.slice(-followed) : all;
+    const over = Math.max(0, all.length - followed);
+    if (over > 0) this.older = true;
+    this.start += over;
+    this.rows = over > 0 ? all.slice(over) : all;
   }
 
   /** Shows the end of the log. */
@@ -160,6 +159,7 @@ export class LogRows {
         this.newer = true;
         this.#covered = rows.at(-1)!.seq;
       }
+      this.start -= answer.events.length;
       this.rows = rows;
     });
   }
