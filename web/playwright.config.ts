@@ -12,8 +12,8 @@ export default defineConfig({
   forbidOnly: process.env.CI !== undefined,
   // A second try tells a slow machine from a defect; the report lists such tests as flaky.
   retries: process.env.CI === undefined ? 0 : 1,
-  // Tests wait a quarter of their time, so that one more runs than there are cores.
-  workers: Math.min(3, cpus().length + 1),
+  // Tests wait a third of their time, so that more run than there are cores.
+  workers: Math.min(4, cpus().length + 2),
   timeout: 60_000,
   expect: { timeout: 10_000 },
   reporter: [['list']],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { say, withGateway, writeTeam } from './stage/chat.ts';
 import { corpus, plain } from './stage/corpus.ts';
 import { type Line, logFile, textOf, writeHome } from './stage/server.ts';
-import { expect, move, type Page, shown, test, visit } from './stage/test.ts';
+import { expect, move, show, type Page, shown, test, visit } from './stage/test.ts';
 
 const at = Date.parse('2026-11-23T01:00:00Z');
 const perSession = 20;
@@ -166,8 +166,7 @@ test.describe('T-SEC-1', () => {
       'agents/agent0',
       'health',
     ]) {
-      // prettier-ignore
-      await visit(page, server.url(path));
+      await show(page, server.url(path));
       await expectWhole(page, server.url(path));
     }
     const { sessions, total } = await server.api('work-sessions?status=ACTIVE,QUIET,ARCHIVED&limit=50');

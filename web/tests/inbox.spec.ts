@@ -3,7 +3,7 @@ import { violations } from './stage/axe.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { copySample, writeHome } from './stage/server.ts';
 import { test } from './stage/team.ts';
-import { expect, type Page, visit } from './stage/test.ts';
+import { expect, show, type Page, visit } from './stage/test.ts';
 
 const detail = (page: Page) => page.locator('[data-item]');
 
@@ -288,20 +288,20 @@ test('T-AXE inbox and its dialogs', async ({ page, working }) => {
   const team = await working();
   await team.waits('접근할 수 있는 일');
   for (const path of ['inbox', 'inbox?tab=dead', 'inbox?tab=decided', 'owed']) {
-    await visit(page, team.server.url(path));
+    await show(page, team.server.url(path));
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       expect(await violations(page), `${path} ${colorScheme}`).toEqual([]);
     }
   }
-  await visit(page, team.server.url('inbox'));
+  await show(page, team.server.url('inbox'));
   await page.keyboard.press('x');
   await expect(page.getByRole('dialog')).toBeVisible();
   expect(await violations(page), 'reject').toEqual([]);
   await page.keyboard.press('Escape');
   await page.setViewportSize({ width: 320, height: 700 });
   for (const path of ['inbox', 'owed']) {
-    await visit(page, team.server.url(path));
+    await show(page, team.server.url(path));
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
   }
 });

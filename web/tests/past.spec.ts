@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { binary, top, until, type Server } from './stage/server.ts';
-import { expect, type Hub, move, type Page, shown, test as base, visit } from './stage/test.ts';
+import { expect, type Hub, move, show, type Page, shown, test as base, visit } from './stage/test.ts';
 
 /** A generator of numbers from 0 to 1 that starts with a seed, so that a failure can be repeated. */
 function numbers(seed: number): () => number {
@@ -188,7 +188,7 @@ test('T-PAST every link inside the past keeps it, and nothing can be changed the
   expect(changes).toEqual([]);
   // The same pages offer it now.
   for (const place of ['tasks', 'agents/eden', `tasks/${encodeURIComponent(tasks[0].id)}`]) {
-    await visit(page, hub.url(place));
+    await show(page, hub.url(place));
     await expect(page.locator('main').getByText(toTell).first(), place).toBeVisible();
   }
   // What a page would send is refused as well.

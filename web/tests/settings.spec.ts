@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { devices, Hands } from './stage/hands.ts';
 import { copySample, writeHome, type Server } from './stage/server.ts';
-import { expect, type Page, shown, test, visit } from './stage/test.ts';
+import { expect, show, type Page, shown, test, visit } from './stage/test.ts';
 
 const admin = 'adm1n-0123456789abcdef0123456789';
 const marks = { 'Sec-Fetch-Site': 'same-origin', 'X-Openclawd-Ui': '1', 'Content-Type': 'application/json' };
@@ -231,7 +231,7 @@ test('T-SEC-4 a token for reading closes the API, the feed and the page', async 
 test('T-SETTINGS on a phone nothing scrolls sideways', async ({ page, hub }) => {
   await page.setViewportSize({ width: 320, height: 700 });
   for (const path of ['settings', 'settings/config', 'health']) {
-    await visit(page, hub.url(path));
+    await show(page, hub.url(path));
     expect(await widest(page), path).toBeLessThanOrEqual(320);
   }
 });

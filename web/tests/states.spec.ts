@@ -1,7 +1,7 @@
 import { appendFile } from 'node:fs/promises';
 import { conversation, pair } from './stage/live.ts';
 import { copySample, logFile, textOf, until, writeHome } from './stage/server.ts';
-import { expect, type Page, shown, test, visit } from './stage/test.ts';
+import { expect, show, type Page, shown, test, visit } from './stage/test.ts';
 
 /** Answers a path of the API with a problem until `times` is used up. */
 async function refuse(
@@ -50,7 +50,7 @@ test('T-STATE nothing ever: each page says what would be here', async ({ page, s
     ['search', /찾는 법/],
     ['health', /이벤트 0개/],
   ] as const) {
-    await visit(page, server.url(path));
+    await show(page, server.url(path));
     await expect(page.locator('main')).toContainText(text);
   }
 });
@@ -187,7 +187,7 @@ test('T-STATE follow mode and a log with lines that cannot be read have their pa
   await appendFile(logFile(folder), '{"broken\n');
   const server = await serve({ home: folder, args: ['--follow'] });
   await until(async () => (await server.api('status')).badLines === 1, 'the line that cannot be read');
-  for (const path of ['', 'c', 'tasks', 'agents', 'health']) await visit(page, server.url(path));
+  for (const path of ['', 'c', 'tasks', 'agents', 'health']) await show(page, server.url(path));
   const fact = page.locator('main .fact').filter({ hasText: '읽지 못한 줄' });
   await expect(fact.locator('dd')).toHaveText(/^\s*1\s*$/);
 });
@@ -218,7 +218,7 @@ test('T-STATE a parked projection is said on every page, also in the past, and l
   });
   const bar = page.getByRole('alert').filter({ hasText: '로그를 읽는 표 하나가 멈췄습니다.' });
   for (const path of ['', 'c', 'tasks', 'agents', 'search', 'health', 'c?as_of=300', 'agents?as_of=300']) {
-    await visit(page, hub.url(path));
+    await show(page, hub.url(path));
     await expect(bar).toHaveCount(1);
   }
   // The count is that of the time that is shown.

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { violations } from './stage/axe.ts';
-import { expect, test, visit, watch, type Page } from './stage/test.ts';
+import { expect, show, test, visit, watch, type Page } from './stage/test.ts';
 import { copySample, type Options, type Server } from './stage/server.ts';
 
 type View = { name: string; address: string };
@@ -376,7 +376,7 @@ test('T-VIEWS the list on every page that has filters, in both themes and on a p
   for (const [index, path] of ['c', 'tasks', 'log', 'search', 'agents', 'owed'].entries()) {
     await page.emulateMedia({ colorScheme: index % 2 ? 'dark' : 'light' });
     await page.setViewportSize(index % 2 ? { width: 1024, height: 720 } : { width: 320, height: 640 });
-    await visit(page, hub.url(path));
+    await show(page, hub.url(path));
     await openSheet(page);
     await expect(sheet(page).getByRole('link')).toBeVisible();
     await expect(sheet(page).getByRole('link')).toContainText('대화 · seq 20');

@@ -1,4 +1,4 @@
-import { expect, type Page, test, visit } from './stage/test.ts';
+import { expect, show, type Page, test } from './stage/test.ts';
 
 const pages = [
   '',
@@ -93,7 +93,7 @@ for (const [language, sizes] of [
     test.setTimeout(180_000);
     await page.addInitScript((language) => localStorage.setItem('language', language), language);
     for (const path of pages) {
-      await visit(page, hub.url(path));
+      await show(page, hub.url(path));
       for (const [name, size] of Object.entries(sizes)) {
         await page.setViewportSize(size);
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

@@ -1,4 +1,4 @@
-import { expect, type Hub, shown, test, visit } from './stage/test.ts';
+import { expect, type Hub, show, shown, test, visit } from './stage/test.ts';
 
 /** Work sessions of the sample, archived ones too. */
 const sessionsOf = async (hub: Hub) =>
@@ -74,7 +74,7 @@ test('T-VISIT the page of an agent shows what is stuck with it', async ({ page, 
   const { problems } = await hub.api('problems');
   const { fields, refs } = problems.find(({ kind }: { kind: string }) => kind === 'blocked');
   for (const agent of [fields.from, fields.to]) {
-    await visit(page, hub.url(`agents/${agent}`));
+    await show(page, hub.url(`agents/${agent}`));
     const link = page.getByRole('region', { name: /^문제/ }).locator(`a[href*="/c/${refs.ws}"]`);
     await expect(link.first()).toBeVisible();
   }

@@ -1,6 +1,6 @@
 import { playDiscord, type Play } from './stage/discord.ts';
 import { devices, Hands } from './stage/hands.ts';
-import { expect, test, visit } from './stage/test.ts';
+import { expect, show, test, visit } from './stage/test.ts';
 
 interface Routing {
   message: { messageId: string; text: string };
@@ -171,7 +171,7 @@ test('T-WHY tells of a message that no bot has seen', async ({ page, faults }) =
 
 test('T-WHY says that there is no channel', async ({ page, hub }) => {
   for (const tab of ['', '?tab=threads', '?tab=observed', '?tab=posts']) {
-    await visit(page, hub.url(`why${tab}`));
+    await show(page, hub.url(`why${tab}`));
     await expect(page.locator('main')).toContainText('연결된 채널이 없습니다.');
   }
 });

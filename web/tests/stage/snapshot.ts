@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defectLines, defectTeam } from './defects.ts';
 import { fixedTime, Server, temporary, top, until, writeHome } from './server.ts';
-import { expect, move, type Page, test as base, visit } from './test.ts';
+import { expect, move, type Page, shown, test as base, visit } from './test.ts';
 import { everyPlace, everySession, type SampleSession } from './tour.ts';
 
 export type Language = 'ko' | 'en';
@@ -123,34 +123,68 @@ function look(): Omit<View, 'source' | 'path' | 'language'> {
   };
 }
 
-async function take(page: Page, language: Language): Promise<Snapshot> {
-  const [folder, remove] = await temporary();
-  await writeHome(folder, defectTeam, defectLines());
-  const server = await Server.start({ home: folder, args: ['--follow', '--clock', fixedTime] });
-  try {
-    const views: View[] = [];
-    const sessions = {} as Snapshot['sessions'];
-    const names: string[] = [];
-    for (const [source, origin] of [
-      ['sample', process.env.OPENCLAWD_UI_SAMPLE!],
-      ['defects', server.origin],
-    ] as const) {
-      const api = async (path: string) => (await fetch(`${origin}/api/${path}`)).json();
-      sessions[source] = await everySession({ api });
-      const { agents } = await api('agents');
-      names.push(...agents.map(({ id, name }: { id: string; name?: string }) => name ?? id));
-      const places = await everyPlace({ api });
-      await page.goto(`${origin}/ui/`);
-      await page.evaluate((language) => localStorage.setItem('language', language), language);
-      await visit(page, `${origin}/ui/`);
-      for (const path of places) {
-        await move(page, `${origin}/ui/${path}`);
-        // Texts become Markdown when there is time for it.
-        await expect(page.locator('main article.message .plain')).toHaveCount(0);
-        views.push({ source, path, language, ...(await page.evaluate(look)) });
-      }
+/** So many pages are looked at by one worker at a time. */
+const partSize = 20;
+
+/** A part of what is looked at: some pages of one server, in both languages. */
+interface Part {
+  source: View['source'];
+  from: number;
+  to: number;
+}
+
+interface Taken {
+  views: View[];
+  sessions: SampleSession[];
+  names: string[];
+}
+
+const languages: Language[] = ['ko', 'en'];
+
+/** Shows the page in a language. */
+async function speak(page: Page, language: Language) {
+  const html = page.locator('html');
+  if ((await html.getAttribute('lang')) === language) return;
+  await page.getByRole('button', { name: language === 'ko' ? '한국어로 보기' : 'English로 보기' }).click();
+  await expect(html).toHaveAttribute('lang', language);
+}
+
+/** Looks at the pages of a part. Each is opened in one language and then shown in the other one, by turns. */
+async function lookAt(page: Page, origin: string, { source, from, to }: Part): Promise<Taken> {
+  const api = apiOf(origin);
+  const places = (await everyPlace({ api })).slice(from, to);
+  const views: View[] = [];
+  const order = [...languages];
+  await visit(page, `${origin}/ui/`);
+  for (const path of places) {
+    await move(page, `${origin}/ui/${path}`);
+    for (const language of order) {
+      await speak(page, language);
+      await shown(page);
+      // Texts become Markdown when there is time for it.
+      await expect(page.locator('main article.message .plain')).toHaveCount(0);
+      views.push({ source, path, language, ...(await page.evaluate(look)) });
     }
-    return { views, sessions, names };
+    order.reverse();
+  }
+  const { agents } = await api('agents');
+  return {
+    views,
+    sessions: await everySession({ api }),
+    names: agents.map(({ id, name }: { id: string; name?: string }) => name ?? id),
+  };
+}
+
+const apiOf = (origin: string) => async (path: string) => (await fetch(`${origin}/api/${path}`)).json();
+
+/** Looks at a part. The team with the old defects has a server of its own for that time. */
+async function take(page: Page, part: Part): Promise<Taken> {
+  if (part.source === 'sample') return lookAt(page, process.env.OPENCLAWD_UI_SAMPLE!, part);
+  const [home, remove] = await temporary();
+  await writeHome(home, defectTeam, defectLines());
+  const server = await Server.start({ home, args: ['--follow', '--clock', fixedTime] });
+  try {
+    return await lookAt(page, server.origin, part);
   } finally {
     await page.goto('about:blank');
     await server.stop();
@@ -158,9 +192,58 @@ async function take(page: Page, language: Language): Promise<Snapshot> {
   }
 }
 
+const folder = join(top, 'bin/ui-test-views');
+const yes = () => true;
+const no = () => false;
+const exists = (path: string) => stat(path).then(yes, no);
+
+/** What one worker of a run makes for all of them: a file, and a directory that says that it is being made. */
+class Shared {
+  readonly #file: string;
+  readonly #lock: string;
+
+  constructor(name: string) {
+    const path = join(folder, `${process.env.OPENCLAWD_UI_RUN}-${name}`);
+    [this.#file, this.#lock] = [`${path}.json`, `${path}.lock`];
+  }
+
+  /** Makes it, if it is not there and no other worker makes it. */
+  async offer(make: () => Promise<unknown>) {
+    if ((await exists(this.#file)) || !(await mkdir(this.#lock).then(yes, no))) return;
+    try {
+      if (await exists(this.#file)) return;
+      await writeFile(`${this.#file}.new`, JSON.stringify(await make()));
+      await rename(`${this.#file}.new`, this.#file);
+    } finally {
+      await rm(this.#lock, { recursive: true });
+    }
+  }
+
+  /** Waits while another worker makes it. What that one could not make is made here. */
+  async get<T>(make: () => Promise<T>): Promise<T> {
+    await until(
+      async () => {
+        await this.offer(make);
+        return exists(this.#file);
+      },
+      'the other worker to look at its part of the pages',
+      220_000,
+    );
+    return JSON.parse(await readFile(this.#file, 'utf8')) as T;
+  }
+}
+
+/** All parts, with what they are called. The few pages of the second server are one part. */
+async function everyPart(): Promise<{ part: Part; shared: Shared }[]> {
+  const { length } = await everyPlace({ api: apiOf(process.env.OPENCLAWD_UI_SAMPLE!) });
+  const parts: Part[] = [{ source: 'defects', from: 0, to: Infinity }];
+  for (let from = 0; from < length; from += partSize) parts.push({ source: 'sample', from, to: from + partSize });
+  return parts.map((part) => ({ part, shared: new Shared(`${part.source}-${part.from}`) }));
+}
+
 /**
- * Tests over everything that the page shows of the sample and of the log with the old defects. Each language is looked at once in a run of all
- * tests; `views` are those of the languages asked for.
+ * Tests over everything that the page shows of the sample and of the log with the old defects. It is looked at once in a run, by all workers
+ * that wait for it; `views` are those of the language asked for.
  */
 export const test = base.extend<{ snapshot: (language: Language) => Promise<Snapshot> }>({
   snapshot: async ({ page, faults }, use) => {
@@ -168,39 +251,18 @@ export const test = base.extend<{ snapshot: (language: Language) => Promise<Snap
       base.setTimeout(240_000);
       // Whatever is wrong with texts is found by the tests that look for it.
       if (process.env.UI_DIST) faults.allow(/^console: visible text/);
-      const folder = join(top, 'bin/ui-test-views');
-      const name = `${process.env.OPENCLAWD_UI_RUN}-${language}`;
-      const [file, lock] = [join(folder, `${name}.json`), join(folder, `${name}.lock`)];
       await mkdir(folder, { recursive: true });
-      const mine =
-        !(await exists(file)) &&
-        (await mkdir(lock).then(
-          () => true,
-          () => false,
-        ));
-      if (mine && !(await exists(file))) {
-        try {
-          await writeFile(`${file}.new`, JSON.stringify(await take(page, language)));
-          await rename(`${file}.new`, file);
-        } finally {
-          await rm(lock, { recursive: true });
-        }
-      } else {
-        await until(
-          async () => (await exists(file)) || !(await exists(lock)),
-          'the other worker to look at all pages',
-          220_000,
-        );
-      }
-      return JSON.parse(await readFile(file, 'utf8'));
+      const parts = await everyPart();
+      for (const { part, shared } of parts) await shared.offer(() => take(page, part));
+      const taken: (Taken & Part)[] = [];
+      for (const { part, shared } of parts) taken.push({ ...part, ...(await shared.get(() => take(page, part))) });
+      return {
+        views: taken.flatMap(({ views }) => views.filter((view) => view.language === language)),
+        sessions: Object.fromEntries(taken.map(({ source, sessions }) => [source, sessions])) as Snapshot['sessions'],
+        names: [...new Set(taken.flatMap(({ names }) => names))],
+      };
     });
   },
 });
-
-const exists = (path: string) =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 export { expect };

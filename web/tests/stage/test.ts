@@ -148,6 +148,11 @@ export async function move(page: Page, url: string) {
   await shown(page);
 }
 
+/** Opens a page: from a page of the same server without loading it again, which takes a quarter of the processor's time. */
+export async function show(page: Page, url: string) {
+  await (page.url().startsWith(`${new URL(url).origin}/ui/`) ? move : visit)(page, url);
+}
+
 /** Waits until the page is shown: it has its heading, and no skeleton is left. */
 export async function shown(page: Page) {
   await expect(page.locator('main h1').first()).toBeAttached();
