@@ -176,8 +176,9 @@ ui-bench: build $(UI_MODULES) ## Measure the page in Chromium, 10 minutes (GREP=
 
 # internal/testscale decides how much the tests do: small amounts, or the full ones with the build tag full. Many tests wait more than
 # they compute, so more of them run at a time than there are cores. `make lint` vets everything; -timeout only ends hanging tests. Tests
-# keep little of what they allocate: with a higher GOGC less of it is searched for what is in use, by the compiler too.
-TEST := GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
+# keep little of what they allocate: with a higher GOGC less of it is searched for what is in use, by the compiler too. Their files are in
+# memory where .ci/temporary finds room for them, and where TMPDIR is otherwise.
+TEST = $(shell .ci/temporary) GOGC=$${GOGC:-400} $(GO) test -p 4 -parallel 4 -vet=off -timeout 40m
 
 # The packages whose tests take longest, here and with full amounts, in this order. go test begins with the packages that are named first:
 # no core waits at the end for one of these.

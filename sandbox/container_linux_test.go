@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +63,9 @@ func withStandIn(t *testing.T, script, name string) (notes func() []string) {
 	}
 }
 
+// pipePath is the pipe among the mounts: in the supervisor's directory for temporary files, which need not be that of the test.
+var pipePath = regexp.MustCompile(`source=([^ ,]*/openclawd-container-[^ ,]+),`)
+
 // The command line of an engine gives a container no network, a root that cannot be written, the workspace and limits, and shows neither the command
 // nor its environment.
 func TestContainersAreKeptIn(t *testing.T) {
@@ -94,9 +98,11 @@ func TestContainersAreKeptIn(t *testing.T) {
 		if strings.Count(line, "source=") != 3 {
 			t.Errorf("%s: it has more mounts than the workspace, this program and the pipe: %s", engine, line)
 		}
-		_, alive, _ := strings.Cut(line, "source="+filepath.Join(os.TempDir(), "openclawd-container-"))
-		alive, _, _ = strings.Cut(alive, ",")
-		if _, err := os.Stat(filepath.Join(os.TempDir(), "openclawd-container-"+alive)); alive == "" || !os.IsNotExist(err) {
+		pipe := pipePath.FindStringSubmatch(line)
+		if pipe == nil {
+			t.Fatalf("%s: it has no pipe: %s", engine, line)
+		}
+		if _, err := os.Stat(filepath.Dir(pipe[1])); !os.IsNotExist(err) {
 			t.Errorf("%s: it has left its pipe: %v", engine, err)
 		}
 	}
