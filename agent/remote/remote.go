@@ -68,9 +68,8 @@ type worker struct {
 type poll struct{ got chan struct{} }
 
 type demand struct {
-	run    Run
-	got    chan *lease
-	gaveUp bool
+	run Run
+	got chan *lease
 }
 
 // Run is a run that needs a worker.
