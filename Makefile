@@ -134,8 +134,8 @@ ui-check: $(UI_MODULES) ## Check that web/dist is what web/src gives, format, bu
 ui-dev: $(UI_MODULES) ## Serve the page from its sources on 127.0.0.1:5173, with a running `openclawd serve` behind it
 	$(NPM) run dev
 
-# Tests named by GREP run without those that belong before them. T-PERF compares frames, so that nothing else runs beside it. With the
-# name of a defect in UI_BREAK it is put back, and its test must turn red.
+# Tests named by GREP run without those that belong before them. T-PERF compares frames, so that nothing else runs beside it, and asks no
+# server of the sample. With the name of a defect in UI_BREAK it is put back, and its test must turn red.
 .PHONY: ui-test
 ifdef UI_BREAK
 ui-test: ui-break
@@ -143,7 +143,7 @@ else
 ui-test: build $(UI_MODULES) ## Test the page in Chromium against bin/openclawd (GREP=pattern; OPENCLAWD_CHROMIUM=program)
 	CGO_ENABLED=0 $(GO) build -o bin/demo ./cmd/demo
 	cd web && node_modules/.bin/playwright test $(if $(GREP),--grep '$(GREP)',--grep-invert T-PERF)
-	$(if $(GREP),,cd web && node_modules/.bin/playwright test --grep T-PERF)
+	$(if $(GREP),,cd web && OPENCLAWD_UI_SAMPLE=none node_modules/.bin/playwright test --grep T-PERF)
 endif
 
 .PHONY: ui-images

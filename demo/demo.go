@@ -20,7 +20,7 @@ type Options struct {
 	Program  string        // openclawd to ask why; "": none
 	API      string        // address of the API
 	Patience time.Duration // for the play
-	Keep     bool          // wait until ctx ends after the play, so that the page can be looked at
+	Keep     bool          // after the play have files posted, and wait until ctx ends, so that the page can be looked at
 }
 
 // Run sets up the stage, plays the script, waits if it is to be kept, and cleans up. An error says what came out otherwise.
@@ -37,7 +37,9 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		err = p.why(playing, o.Program, p.heard[asked])
 	}
 	if err == nil && o.Keep {
-		p.keep(ctx)
+		if err = p.showFiles(); err == nil {
+			p.keep(ctx)
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("%w%s", err, s.warnings())

@@ -63,6 +63,11 @@ func (d *discord) say(in, text string) error {
 	return err
 }
 
+func (d *discord) show(text string, f file) error {
+	_, err := d.person.Attach(d.channel.ID, d.calls.Replace(text), discordtest.Attachment{Filename: f.name, ContentType: f.kind, Content: f.content})
+	return err
+}
+
 // place is the id of a place of the script, "" for a thread that does not exist yet.
 func (d *discord) place(in string) string {
 	n := threadIndex(in)

@@ -19,6 +19,8 @@ type service interface {
 	connected(ctx context.Context) error
 	// say has the person write in a place. An agent's name after an @ mentions it.
 	say(in, text string) error
+	// show has the person post a file in the channel, with a text as for say.
+	show(text string, f file) error
 	// written are the messages of people and bots in a place, oldest first, with the names of those whom they mention. What only opens a
 	// thread is left out.
 	written(in string) []message

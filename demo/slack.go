@@ -62,6 +62,11 @@ func (d *slack) say(in, text string) (err error) {
 	return err
 }
 
+func (d *slack) show(text string, f file) error {
+	_, err := d.person.Upload(d.channel.ID, f.name, d.calls.Replace(text), f.content)
+	return err
+}
+
 // roots are the messages that have opened threads: each is the thread's name, in bold.
 func (d *slack) roots() (all []slacktest.Message) {
 	for _, m := range d.Messages(d.channel.ID) {

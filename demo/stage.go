@@ -97,7 +97,7 @@ func (s *stage) configuration() string {
 func (s *stage) start(ctx context.Context) error {
 	ready := make(chan net.Addr, 1)
 	o := server.Options{
-		StateDir: s.dir, DB: filepath.Join(s.dir, database.Name), API: s.address, Gateway: settings.NoGateway, Rules: coordination.RulesV2,
+		StateDir: s.dir, DB: filepath.Join(s.dir, database.Name), API: s.address, Gateway: "127.0.0.1:0", Rules: coordination.RulesV2,
 		Now: s.now, Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Ready: func(api, _ net.Addr) { ready <- api },
 	}

@@ -73,6 +73,12 @@ func (d *telegram) say(in, text string) error {
 	return err
 }
 
+func (d *telegram) show(text string, f file) error {
+	draft := telegramtest.Draft{Text: d.calls.Replace(text), Document: f.content, FileName: f.name, FileType: f.kind}
+	_, err := d.person.Send(d.group, draft)
+	return err
+}
+
 func (d *telegram) written(in string) (all []message) {
 	topic, n, topics := 0, threadIndex(in), d.group.Topics()
 	if n >= len(topics) {

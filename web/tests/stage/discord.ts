@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { top, until } from './server.ts';
 
-/** The program that plays agents in a Discord of its own. */
+/** The program that plays agents in a Discord, Telegram or Slack of its own. */
 const program = process.env.OPENCLAWD_DEMO ?? join(top, 'bin/demo');
 
 export interface Play {
@@ -15,8 +15,10 @@ export interface Play {
 }
 
 /** Plays the conversation and returns once it is over; the server goes on until it is stopped. */
-export async function playDiscord(): Promise<Play> {
-  const child = spawn(program, ['-keep', '-patience', '2m'], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function playDiscord(channel = 'discord'): Promise<Play> {
+  const child = spawn(program, ['-keep', '-patience', '2m', '-channel', channel], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const end = () => child.kill('SIGKILL');
   process.on('exit', end);
   let [out, errors] = ['', ''];
@@ -32,7 +34,8 @@ export async function playDiscord(): Promise<Play> {
     120_000,
   );
   const origin = /^Task-Hub on (http:\/\/[^/]+)\/ui\/$/m.exec(out)![1]!;
-  const link = /^message (https:\/\/\S+)$/m.exec(out)![1]!;
+  // Slack has no such links.
+  const link = /^message (https:\/\/\S+)$/m.exec(out)?.[1] ?? '';
   return {
     url: (path = '') => `${origin}/ui/${path}`,
     async api(path) {
