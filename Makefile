@@ -190,7 +190,7 @@ longest_first = $(strip $(foreach p,$(LONGEST),$(filter $(p),$(1))) $(filter-out
 test: ## Run the tests of all packages; unchanged packages come from Go's test cache
 	CGO_ENABLED=0 $(TEST) $(LONGEST) ./...
 
-# The directories with tests and a Go file in which an expression matches; TestSelectionsOfTheMakefile compares them with the source.
+# The directories with tests and a Go file in which an expression matches; TestSelectionOfTheMakefile compares them with the source.
 packages_with = $(shell grep -rlE --include='*.go' --exclude-dir=testdata --exclude-dir=node_modules $(1) . | \
 	xargs -n1 dirname | sort -u | while read -r dir; do ls $$dir/*_test.go > /dev/null 2>&1 && echo $$dir; done)
 
@@ -203,19 +203,9 @@ CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*g
 test-race: ## Run the tests of concurrent packages with the race detector, in random order (CONCURRENT=packages RUN=pattern)
 	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(call longest_first,$(CONCURRENT))
 
-# Packages whose tests do more with the build tag full. The tests of the others are the same as in `make test`.
-SCALED = $(call packages_with,'testscale[.](Of|Checks|Full)|^//go:build .*full')
-
 .PHONY: test-full
-test-full: ## Run all tests that have full amounts with them: all scripts, scenarios, kills and long properties
-	CGO_ENABLED=0 $(TEST) -tags full $(call longest_first,$(SCALED))
-
-# The root is tested by `make lint`.
-UNSCALED = $(filter-out . $(SCALED),$(call packages_with,'^package '))
-
-.PHONY: test-rest
-test-rest: ## Run the tests of the packages that `make test-full` leaves out: both together run each test in its largest amounts
-	CGO_ENABLED=0 $(TEST) $(UNSCALED)
+test-full: ## Run all tests with full amounts: all scripts, scenarios, kills and long properties; those without come from the cache of `make test`
+	CGO_ENABLED=0 $(TEST) -tags full $(LONGEST) ./...
 
 # Prints its input and fails if no line matches: go test succeeds where a name matches no test.
 requires = awk '{ print; fflush() } /$(1)/ { n++ } END { if (!n) { print "no line matches $(1)"; exit 1 } }'
@@ -317,7 +307,7 @@ lint: ## Check format, vet, staticcheck and the architecture tests
 	CGO_ENABLED=0 $(TEST) .
 
 .PHONY: check
-check: lint size test-rest test-race test-full ## Run everything that must pass before a merge
+check: lint size test-race test-full ## Run everything that must pass before a merge
 
 .PHONY: clean
 clean: ## Remove build output

@@ -2,6 +2,9 @@ module github.com/pronto-lab/openclawd
 
 go 1.26.0
 
+// Packages of npm, some with Go files.
+ignore node_modules
+
 require (
 	charm.land/bubbletea/v2 v2.1.1
 	charm.land/lipgloss/v2 v2.0.6
