@@ -52,6 +52,10 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if config.ConnConfig.RuntimeParams["synchronous_commit"] == "" {
 		config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	}
+	// The pool goes on connecting when whoever asked for a connection has given up, and counts that as one of its few.
+	if config.ConnConfig.ConnectTimeout <= 0 {
+		config.ConnConfig.ConnectTimeout = opts.Attempt
+	}
 	config.ConnConfig.RuntimeParams["application_name"] = "openclawd " + opts.Name
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
