@@ -536,22 +536,34 @@ func (s *subject) wantRedacted(t testing.TB, want ...int64) {
 // SearchBytes fails t for each file below a directory that contains a text.
 func SearchBytes(t testing.TB, dir, text string) {
 	t.Helper()
+	for _, path := range Containing(t, dir, text) {
+		t.Errorf("%s still contains a payload that was redacted", path)
+	}
+}
+
+// Containing returns the files below a directory that contain a text.
+func Containing(t testing.TB, dir, text string) (paths []string) {
+	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the server removed it meanwhile
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a file that the server replaced meanwhile
+			return nil
 		}
 		if bytes.Contains(content, []byte(text)) {
-			t.Errorf("%s still contains a payload that was redacted", path)
+			paths = append(paths, path)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return paths
 }
 
 func oneHolds(t *testing.T, s *subject) {

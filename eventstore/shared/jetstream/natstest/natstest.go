@@ -106,6 +106,11 @@ func (s *Servers) URL() string {
 	return strings.Join(urls, ",")
 }
 
+// OfRaftLog reports whether a file of a server belongs to the Raft log of a stream or of the cluster.
+func OfRaftLog(path string) bool {
+	return strings.Contains(filepath.ToSlash(path), "/$SYS/_js_/")
+}
+
 // Address is that of the first server.
 func (s *Servers) Address() string { return s.Nodes[0].Addr().String() }
 
