@@ -20,7 +20,7 @@ type holder struct {
 	sequence uint64
 }
 
-// holding reads who holds the lease; the zero holder if nobody does.
+// holding reads who holds the lease; the zero holder if no node does.
 func (l *Log) holding(ctx context.Context) (holder, error) {
 	m, err := l.leases.GetLastMsgForSubject(ctx, l.lease())
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

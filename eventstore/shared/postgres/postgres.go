@@ -52,7 +52,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if config.ConnConfig.RuntimeParams["synchronous_commit"] == "" {
 		config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
 	}
-	// The pool goes on connecting when whoever asked for a connection has given up, and counts that as one of its few.
+	// The pool goes on connecting after its caller has given up, and counts that as one of its few connections.
 	if config.ConnConfig.ConnectTimeout <= 0 {
 		config.ConnConfig.ConnectTimeout = opts.Attempt
 	}
