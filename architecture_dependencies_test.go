@@ -46,7 +46,11 @@ var layout = []rule{
 	{"coordination/attach", []string{"coordination"}, "a decision depends on the vocabulary, not on other decisions"},
 	{"media", []string{"internal"}, "stored files are found by their content; what they belong to is in the log"},
 	{"eventstore", []string{"internal/jsoncheck"}, "the contract does not depend on an implementation"},
-	{"eventstore/sqlite", []string{"eventstore", "eventstore/sqlite/pages", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
+	{"eventstore/shared", []string{"eventstore", "internal/backoff", "internal/wait"}, "a shared log carries events without interpreting them, and knows no store of a node"},
+	{"eventstore/shared/jetstream", []string{"eventstore", "eventstore/shared"}, "one package knows the broker"},
+	{"eventstore/shared/postgres", []string{"eventstore", "eventstore/shared"}, "one package knows the database server"},
+	{"eventstore/shared/sharedtest", []string{"eventstore", "eventstore/shared"}, "the conformance suite applies to any shared log"},
+	{"eventstore/sqlite", []string{"eventstore", "eventstore/shared", "eventstore/sqlite/pages", "internal/backoff", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
 	{"eventstore/sqlite/pages", []string{"internal/durable"}, "pages are stored without knowing what is in them"},
 	{"eventstore/ndjson", []string{"eventstore", "internal/backoff", "internal/durable", "internal/jsdate", "internal/wait"}, "a log format does not depend on the meaning or the storage of events"},
 	{"eventstore/archive", []string{"eventstore", "internal/durable"}, "an archive does not depend on the meaning of events or the store of the log"},
@@ -107,22 +111,25 @@ const testCode = "test code stays out of the binary"
 
 // neverImported must not be imported by other production code, whatever the layout allows.
 var neverImported = map[string]string{
-	"eventstore/storetest":       testCode,
-	"internal/testscale":         testCode,
-	"internal/faults":            testCode,
-	"internal/clienttest":        testCode,
-	"projections/projectiontest": testCode,
-	"channel/channeltest":        testCode,
-	"discord/discordtest":        testCode,
-	"slack/slacktest":            testCode,
-	"telegram/telegramtest":      testCode,
-	"monitor/monitortest":        testCode,
-	"tools/a2atest":              testCode,
-	"mcp/mcptest":                testCode,
-	"eventstore/sqlite":          "only the composition roots choose the store",
-	"cmd":                        "no package depends on commands",
-	"bench":                      "no package depends on benchmarks",
-	"demo":                       testCode,
+	"eventstore/storetest":                 testCode,
+	"eventstore/shared/sharedtest":         testCode,
+	"eventstore/shared/jetstream/natstest": testCode,
+	"eventstore/shared/postgres/pgtest":    testCode,
+	"internal/testscale":                   testCode,
+	"internal/faults":                      testCode,
+	"internal/clienttest":                  testCode,
+	"projections/projectiontest":           testCode,
+	"channel/channeltest":                  testCode,
+	"discord/discordtest":                  testCode,
+	"slack/slacktest":                      testCode,
+	"telegram/telegramtest":                testCode,
+	"monitor/monitortest":                  testCode,
+	"tools/a2atest":                        testCode,
+	"mcp/mcptest":                          testCode,
+	"eventstore/sqlite":                    "only the composition roots choose the store",
+	"cmd":                                  "no package depends on commands",
+	"bench":                                "no package depends on benchmarks",
+	"demo":                                 testCode,
 }
 
 // importers lists who may import a package of neverImported. Without the store, the log is used through the interfaces of package eventstore.
@@ -156,6 +163,9 @@ var libraries = []struct {
 	{"github.com/modelcontextprotocol/go-sdk", []string{"mcp", "bench"}, "it stays behind the room of MCP servers; bench is a server for it"},
 	{"github.com/slack-go/slack", []string{"slack"}, "it stays behind the Slack adapter"},
 	{"github.com/go-telegram/bot", []string{"telegram"}, "it stays behind the Telegram adapter"},
+	{"github.com/nats-io/nats.go", []string{"eventstore/shared/jetstream"}, "one package knows the broker"},
+	{"github.com/jackc/pgx", []string{"eventstore/shared/postgres"}, "one package knows the database server"},
+	{"github.com/nats-io/nats-server", []string{"eventstore/shared/jetstream/natstest"}, "brokers run in tests only"},
 	{"github.com/klauspost/compress", []string{"eventstore/archive", "migrate/openclaw"}, "one package compresses archives; OpenClaw has compressed entries of its own"},
 	{"charm.land/bubbletea", []string{"cmd"}, "only commands use the terminal"},
 	{"github.com/peterh/liner", []string{"cmd"}, "only commands use the terminal"},
@@ -167,7 +177,7 @@ var libraries = []struct {
 // stdlibOnly lists packages that use the standard library only, they and those below them, except for libraryUsers.
 var stdlibOnly = []string{"coordination", "eventstore", "internal", "migrations", "packaging", "ui", "web"}
 
-var libraryUsers = []string{"eventstore/archive", "eventstore/sqlite", "eventstore/storetest", "internal/output", "internal/watch"}
+var libraryUsers = []string{"eventstore/archive", "eventstore/shared/jetstream", "eventstore/shared/postgres", "eventstore/sqlite", "eventstore/storetest", "internal/output", "internal/watch"}
 
 func TestDependenciesPointDown(t *testing.T) {
 	t.Parallel()

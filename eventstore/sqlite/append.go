@@ -185,6 +185,7 @@ func (w *writer) append(a *appendRequest) (eventstore.Result, error) {
 			first.Seq, first.Version = result.Events[-first.Seq-1].Seq, result.Events[-first.Seq-1].Version
 		}
 	}
+	w.share.collect(a, result.Events)
 	result.Seq = w.log.seq
 	return result, nil
 }

@@ -115,7 +115,7 @@ func (w *writer) writeBehind() error {
 	}
 	err := w.sync(false)
 	if err == nil {
-		err = w.commit(func() error { return w.projections().WriteBehind(w.tx) })
+		err = w.commit(func() error { return w.projections().WriteBehind(w.tx) }, nil)
 	}
 	if err != nil {
 		w.projections().Aborted()

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	if path, ok := os.LookupEnv(envRead); ok {
 		readPlainly(path)
 	}
-	storetest.CrashMain(m, appending, migrating)
+	storetest.CrashMain(m, appending, appendingShared, migrating)
 }
 
 func acknowledge(path string) {

@@ -21,6 +21,7 @@ import (
 	sqlite3 "modernc.org/sqlite"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
 )
 
 // ApplicationID marks a SQLite file as ours ("ocld"), so that another program's database is never mistaken for a log.
@@ -52,7 +53,10 @@ type Options struct {
 
 	LockWait time.Duration // wait for another process that holds the write lock; default 5 s
 	MaxPages int64         // refuse to grow past this many 4 KiB pages; 0: no limit
+	Shared   shared.Log    // what this log is a copy of; nil: it is the only one. See Lead and Follow
 	Payloads Payloads      // restores payloads that were moved out of the file; nil: blank ones are shown as redacted
+
+	SharedWait time.Duration // how long an append waits for Shared to store it; default 5 s
 
 	cache int // KiB of pages that a connection for reading keeps; default 4,000
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -108,6 +109,9 @@ func (db *DB) isBody(seq int64, dataHash eventstore.Hash, data, original []byte)
 // by type and by whether they are the newest of their stream. An archive that has the payloads must be on disk. It
 // returns how many payloads it has blanked. Blank events are skipped, so that it can be repeated.
 func (db *DB) Archive(ctx context.Context, first, last int64, kept func(typ string, newest bool) bool, record eventstore.StreamAppend) (blanked int64, err error) {
+	if db.writer != nil && db.writer.share != nil {
+		return 0, errors.New("a log that is shared cannot be archived: other nodes do not have the archives")
+	}
 	_, err = db.RedactBy(ctx, func(tx eventstore.Tx) (seqs []int64, tell []eventstore.StreamAppend, err error) {
 		err = tx.Query(selectFull, []any{first, last}, func(r eventstore.Row) error {
 			if !kept(r.Text(1), r.Int(2) == 1) {

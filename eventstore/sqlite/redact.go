@@ -7,8 +7,11 @@ import (
 )
 
 // Redact blanks the payload of one event permanently. Its place, hashes and type remain, and the chain still verifies.
-// Nothing is recorded in the log: see RedactBy.
+// Nothing is recorded in the log: see RedactBy. With a shared log, its payload is removed there too.
 func (db *DB) Redact(ctx context.Context, seq int64) error {
+	if db.writer != nil && db.writer.share != nil {
+		return db.redactInShared(ctx, seq)
+	}
 	return db.Exclusive(ctx, func(tx eventstore.Tx) error {
 		n, err := tx.Exec(blankEvent, seq)
 		if err == nil && n == 0 {
@@ -21,7 +24,7 @@ func (db *DB) Redact(ctx context.Context, seq int64) error {
 // RedactBy runs decide inside the write transaction, as Decide does, appends what it returns, and blanks the payloads
 // of the events that it names, all in one transaction. Events that are blank already or do not exist are not an error.
 // If decide appends nothing, nothing is blanked. The old payloads stay in free space of the file, and in its WAL,
-// until Compact.
+// until Compact. With a shared log, other nodes blank them too; RedactShared removes them from that.
 func (db *DB) RedactBy(ctx context.Context,
 	decide func(eventstore.Tx) (seqs []int64, tell []eventstore.StreamAppend, err error)) (eventstore.Result, error) {
 	if db.writer == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
 )
 
 // Bounds of the append queue.
@@ -39,6 +40,7 @@ type writer struct {
 	log      logState // as seen by the running transaction; only the writer goroutine uses it
 	rewrites bool     // the running transaction does more than append; likewise
 
+	share  *share // nil if there is no shared log
 	head   headSignal
 	behind behind
 	writerStats
@@ -57,10 +59,11 @@ type stream struct{ id, version int64 }
 // maxStreams bounds the stream cache, about 10 MB.
 const maxStreams = 50_000
 
-// request is one unit of work for the writer. Exactly one of the four kinds is set.
+// request is one unit of work for the writer. Exactly one of the five kinds is set.
 type request struct {
 	append    *appendRequest
 	restore   []eventstore.Event
+	records   []shared.Record           // of the shared log
 	pause     func() error              // runs between transactions, while nothing is written
 	job       func(eventstore.Tx) error // maintenance, in a transaction of its own
 	committed func()                    // follows the commit of job; may be nil
@@ -82,7 +85,7 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	if err != nil {
 		return nil, db.translate("connect", err)
 	}
-	w := &writer{db: db, conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{}), timer: time.NewTimer(time.Hour)}
+	w := &writer{db: db, conn: conn, share: newShare(db.opts), wake: make(chan struct{}, 1), stopped: make(chan struct{}), timer: time.NewTimer(time.Hour)}
 	w.attach(nothingInline{})
 	w.log.streams = map[string]stream{}
 	ready := make(chan error, 1)
@@ -162,6 +165,7 @@ func (w *writer) stop() error {
 	w.mu.Unlock()
 	w.signal()
 	<-w.stopped
+	w.share.stop()
 	w.head.close()
 	w.behind.reached.close()
 	return w.conn.Close()
@@ -244,6 +248,14 @@ func (w *writer) store(b *batch) {
 		return
 	}
 	before := logState{seq: w.log.seq, hash: w.log.hash, recorded: w.log.recorded}
+	publish := w.share.publish
+	if b.requests[0].records != nil {
+		publish = nil
+	} else if why := w.share.admits(); why != nil {
+		w.refuse(b, why)
+		return
+	}
+	w.share.begin()
 	err := w.transact(func() error {
 		for r := b.requests[0]; r != nil; r = w.grow(b) {
 			if err := w.apply(r); err != nil {
@@ -251,11 +263,15 @@ func (w *writer) store(b *batch) {
 			}
 		}
 		return w.projections().Flush(w.tx)
-	})
+	}, publish)
 	if err != nil {
 		w.log.seq, w.log.hash, w.log.recorded = before.seq, before.hash, before.recorded
 		clear(w.log.streams)
 		w.projections().Aborted()
+		if told, handled := w.shareFailed(err); handled {
+			w.refuse(b, told)
+			return
+		}
 		if len(b.requests) > 1 && !fatal(err) {
 			for _, r := range b.requests {
 				r.err = nil
@@ -271,6 +287,7 @@ func (w *writer) store(b *batch) {
 		return
 	}
 	w.projections().Committed()
+	w.share.committed(b.requests[0].records)
 	w.owe(w.log.seq-before.seq, b.stored())
 	w.db.checks.committed()
 	if len(w.log.streams) > maxStreams {
@@ -290,6 +307,15 @@ func (w *writer) store(b *batch) {
 	}
 }
 
+// refuse answers all requests of a batch with one error.
+func (w *writer) refuse(b *batch, err error) {
+	for _, r := range b.requests {
+		r.result, r.err = eventstore.Result{}, err
+		w.failed(err)
+		close(r.done)
+	}
+}
+
 // settled records what was committed. It returns an error if the commit would be lost; then it is not acknowledged.
 func (w *writer) settled() error {
 	if w.db.custody == nil {
@@ -305,7 +331,7 @@ func (w *writer) maintain(r *request) {
 	r.err = w.db.translate("maintain", w.transact(func() error {
 		w.rewrites = true
 		return r.job(w.tx)
-	}))
+	}, nil))
 	if r.err == nil {
 		w.db.checks.committed()
 		if r.committed != nil {
@@ -321,11 +347,16 @@ func (w *writer) maintain(r *request) {
 // whole batch.
 func (w *writer) apply(r *request) error {
 	var err error
-	if r.append != nil {
+	switch {
+	case r.append != nil:
 		r.result, err = w.append(r.append)
-	} else {
+	case r.records != nil:
+		err = w.applyRecords(r.records)
+	default:
 		w.rewrites = true
-		err = w.restore(r.restore)
+		if err = w.restore(r.restore); err == nil && w.share != nil {
+			w.share.events = append(w.share.events, r.restore...)
+		}
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -341,15 +372,16 @@ type refusal struct{ err error }
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// transact runs f in a transaction. A panic in f becomes an error: the batch fails, the writer continues.
-func (w *writer) transact(f func() error) error {
+// transact runs f in a transaction, then, right before the commit, publish, unless it is nil. A panic becomes an error:
+// the batch fails, the writer continues.
+func (w *writer) transact(f, publish func() error) error {
 	if err := w.sync(true); err != nil {
 		return err
 	}
-	return w.commit(f)
+	return w.commit(f, publish)
 }
 
-func (w *writer) commit(f func() error) (err error) {
+func (w *writer) commit(f, publish func() error) (err error) {
 	if _, err := w.tx.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -369,6 +401,11 @@ func (w *writer) commit(f func() error) (err error) {
 	}
 	if err := w.db.custody.beforeCommit(); err != nil {
 		return err
+	}
+	if publish != nil {
+		if err := publish(); err != nil {
+			return err
+		}
 	}
 	w.db.marks.begin(w.rewrites)
 	defer w.db.marks.end(w.rewrites)

@@ -1,0 +1,103 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pronto-lab/openclawd/eventstore/shared"
+)
+
+// holder is the message of a held lease. The broker deletes it when its time is over.
+type holder struct {
+	Node  string `json:"node"`
+	Token string `json:"token"`
+
+	sequence uint64
+}
+
+// holding reads who holds the lease; the zero holder if no node does.
+func (l *Log) holding(ctx context.Context) (holder, error) {
+	m, err := l.leases.GetLastMsgForSubject(ctx, l.lease())
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return holder{}, nil
+	}
+	if err != nil {
+		return holder{}, err
+	}
+	h := holder{sequence: m.Sequence}
+	return h, json.Unmarshal(m.Data, &h)
+}
+
+// hold stores that a node holds the lease, unless that has changed since it was read.
+func (l *Log) hold(ctx context.Context, before uint64, h holder, ttl time.Duration) (changed bool, err error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return false, err
+	}
+	_, err = l.js.Publish(ctx, l.lease(), text, jetstream.WithExpectLastSequencePerSubject(before), jetstream.WithMsgTTL(max(ttl, time.Second)))
+	api := new(jetstream.APIError)
+	if errors.As(err, &api) && (api.ErrorCode == wrongLastSequence || api.ErrorCode == wrongLastSequenceUnknown) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Acquire implements shared.Log. The broker counts in whole seconds, of which a lease has at least one.
+func (l *Log) Acquire(ctx context.Context, node string, ttl time.Duration) (shared.Lease, error) {
+	token := rand.Text()
+	for {
+		h, err := l.holding(ctx)
+		if err != nil {
+			return shared.Lease{}, err
+		}
+		if h.Node != "" && h.Node != node {
+			return shared.Lease{}, &shared.HeldError{Node: h.Node}
+		}
+		changed, err := l.hold(ctx, h.sequence, holder{Node: node, Token: token}, ttl)
+		if err != nil {
+			return shared.Lease{}, err
+		}
+		if !changed {
+			break
+		}
+	}
+	head, err := shared.Open(ctx, l, node)
+	if err != nil {
+		return shared.Lease{}, err
+	}
+	return shared.Lease{Node: node, Epoch: head.Epoch, Head: head, Token: token}, nil
+}
+
+// Renew implements shared.Log.
+func (l *Log) Renew(ctx context.Context, held shared.Lease, ttl time.Duration) error {
+	h, err := l.holding(ctx)
+	if err != nil {
+		return err
+	}
+	if h.Token != held.Token {
+		return &shared.HeldError{Node: h.Node}
+	}
+	changed, err := l.hold(ctx, h.sequence, holder{Node: held.Node, Token: held.Token}, ttl)
+	if changed {
+		return &shared.HeldError{}
+	}
+	return err
+}
+
+// Release implements shared.Log.
+func (l *Log) Release(ctx context.Context, held shared.Lease) error {
+	h, err := l.holding(ctx)
+	if err != nil || h.Token != held.Token || h.sequence == 0 {
+		return err
+	}
+	err = l.leases.DeleteMsg(ctx, h.sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pronto-lab/openclawd/eventstore/shared"
+)
+
+// Acquire implements shared.Log. Time is that of the database.
+func (l *Log) Acquire(ctx context.Context, node string, ttl time.Duration) (shared.Lease, error) {
+	token := rand.Text()
+	done, err := l.pool.Exec(ctx, "INSERT INTO "+l.schema+".lease AS held VALUES (true, $1, $2, now() + $3)"+
+		" ON CONFLICT (one) DO UPDATE SET node = $1, token = $2, until = now() + $3 WHERE held.node = $1 OR held.until <= now()", node, token, ttl)
+	if err != nil {
+		return shared.Lease{}, err
+	}
+	if done.RowsAffected() == 0 {
+		return shared.Lease{}, l.held(ctx)
+	}
+	head, err := shared.Open(ctx, l, node)
+	if err != nil {
+		return shared.Lease{}, err
+	}
+	return shared.Lease{Node: node, Epoch: head.Epoch, Head: head, Token: token}, nil
+}
+
+// held says who holds the lease.
+func (l *Log) held(ctx context.Context) error {
+	held := &shared.HeldError{}
+	err := l.pool.QueryRow(ctx, "SELECT node FROM "+l.schema+".lease").Scan(&held.Node)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	return held
+}
+
+// Renew implements shared.Log.
+func (l *Log) Renew(ctx context.Context, held shared.Lease, ttl time.Duration) error {
+	done, err := l.pool.Exec(ctx, "UPDATE "+l.schema+".lease SET until = now() + $2 WHERE token = $1", held.Token, ttl)
+	if err == nil && done.RowsAffected() == 0 {
+		return l.held(ctx)
+	}
+	return err
+}
+
+// Release implements shared.Log.
+func (l *Log) Release(ctx context.Context, held shared.Lease) error {
+	_, err := l.pool.Exec(ctx, "DELETE FROM "+l.schema+".lease WHERE token = $1", held.Token)
+	return err
+}

@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
+)
+
+// Options of Open.
+type Options struct {
+	URL  string // postgres://user@host/database
+	Name string // schema that has the tables; created if it does not exist
+	// Attempt is how long one try to store a record waits for its answer, which may have been lost; default 2 s.
+	Attempt time.Duration
+}
+
+// Log is a shared log in PostgreSQL. It implements shared.Log.
+type Log struct {
+	opts   Options
+	pool   *pgxpool.Pool
+	schema string // quoted
+}
+
+var _ shared.Log = (*Log)(nil)
+
+// names are those of schemas that need no quotes, so that they can be typed.
+var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,48}$`)
+
+// Open connects to a log, and creates its tables if they do not exist.
+func Open(ctx context.Context, opts Options) (*Log, error) {
+	if !names.MatchString(opts.Name) {
+		return nil, &eventstore.InvalidError{Field: "name", Value: opts.Name, HintText: "use 1 to 49 lower case letters, digits and _, a letter first"}
+	}
+	if opts.Attempt == 0 {
+		opts.Attempt = 2 * time.Second
+	}
+	config, err := pgxpool.ParseConfig(opts.URL)
+	if err != nil {
+		return nil, &eventstore.InvalidError{Field: "url", Value: "postgres://...", HintText: "give postgres://user@host/database"} // it may have a password
+	}
+	// Whatever the default of the database is, what is acknowledged is on its disk, and on those of synchronous standbys.
+	if config.ConnConfig.RuntimeParams["synchronous_commit"] == "" {
+		config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
+	}
+	// The pool goes on connecting after its caller has given up, and counts that as one of its few connections.
+	if config.ConnConfig.ConnectTimeout <= 0 {
+		config.ConnConfig.ConnectTimeout = opts.Attempt
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = "openclawd " + opts.Name
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, &shared.UnavailableError{Err: err}
+	}
+	l := &Log{opts: opts, pool: pool, schema: pgx.Identifier{opts.Name}.Sanitize()}
+	if err := l.create(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// create makes the tables. Nodes that begin together take turns.
+func (l *Log) create(ctx context.Context) error {
+	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+		for _, statement := range []string{
+			"SELECT pg_advisory_xact_lock(hashtext('openclawd " + l.opts.Name + "'))",
+			"CREATE SCHEMA IF NOT EXISTS " + l.schema,
+			"CREATE TABLE IF NOT EXISTS " + l.schema + `.records (number bigint PRIMARY KEY CHECK (number > 0), first bigint NOT NULL, last bigint NOT NULL,
+ before bytea NOT NULL, after bytea NOT NULL, epoch bigint NOT NULL, node text NOT NULL, body bytea NOT NULL)`,
+			"CREATE INDEX IF NOT EXISTS records_last ON " + l.schema + ".records (last, number)",
+			"CREATE TABLE IF NOT EXISTS " + l.schema + `.lease (one boolean PRIMARY KEY CHECK (one), node text NOT NULL, token text NOT NULL,
+ until timestamptz NOT NULL)`,
+		} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return &shared.UnavailableError{Err: fmt.Errorf("create the tables of the shared log: %w", err)}
+	}
+	return nil
+}
+
+// Close implements shared.Log.
+func (l *Log) Close() error {
+	l.pool.Close()
+	return nil
+}
+
+const columns = "number, first, last, before, after, epoch, node"
+
+// Head implements shared.Log.
+func (l *Log) Head(ctx context.Context) (shared.Head, error) {
+	var r shared.Record
+	err := scan(l.pool.QueryRow(ctx, "SELECT "+columns+" FROM "+l.schema+".records ORDER BY number DESC LIMIT 1"), &r)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return shared.Head{}, nil
+	}
+	return r.Head(), err
+}
+
+// scan reads the columns of a record, then more.
+func scan(row pgx.Row, r *shared.Record, more ...any) error {
+	var before, after []byte
+	err := row.Scan(append([]any{&r.Number, &r.First, &r.Last, &before, &after, &r.Epoch, &r.Node}, more...)...)
+	if err == nil && (len(before) != len(r.Before) || len(after) != len(r.After)) {
+		err = &shared.UnsoundError{Number: r.Number, Detail: "its hashes do not have 32 bytes"}
+	}
+	copy(r.Before[:], before)
+	copy(r.After[:], after)
+	return err
+}
+
+// Append implements shared.Log.
+func (l *Log) Append(ctx context.Context, r shared.Record) error {
+	return shared.Deliver(ctx, transport{l}, r)
+}
+
+// transport is a log without repetition.
+type transport struct{ *Log }
+
+// Send implements shared.Transport. If the place is being taken by a transaction that has not ended, it waits for that.
+func (l transport) Send(ctx context.Context, r shared.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Attempt+time.Duration(len(r.Body)>>20)*l.opts.Attempt/4)
+	defer cancel()
+	conn, err := l.pool.Acquire(ctx)
+	if err != nil {
+		return &shared.UnavailableError{Err: err}
+	}
+	defer conn.Release()
+	// One round trip: a statement that is prepared first would not be sent while answers are lost.
+	done, err := conn.Exec(ctx, "WITH stored AS (INSERT INTO "+l.schema+".records ("+columns+", body) SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea, $5::bytea, $6::bigint, $7::text, $8::bytea"+
+		" WHERE $1::bigint = 1 OR EXISTS (SELECT 1 FROM "+l.schema+".records WHERE number = $1::bigint - 1 AND after = $4::bytea) RETURNING number)"+
+		" SELECT pg_notify('"+l.opts.Name+"', number::text) FROM stored",
+		pgx.QueryExecModeExec, r.Number, r.First, r.Last, r.Before[:], r.After[:], r.Epoch, r.Node, r.Body)
+	refused := new(pgconn.PgError)
+	switch {
+	case errors.As(err, &refused) && refused.Code == uniqueViolation:
+		return shared.ErrPlace
+	case errors.As(err, &refused) && refused.Severity == "ERROR":
+		return &shared.UnavailableError{Err: err} // the statement failed as a whole
+	case err != nil && pgconn.SafeToRetry(err):
+		return &shared.UnavailableError{Err: err} // nothing was sent
+	case err != nil:
+		return err
+	case done.RowsAffected() == 0:
+		return shared.ErrPlace
+	}
+	return nil
+}
+
+const uniqueViolation = "23505"
+
+// Read implements shared.Transport, for one try.
+func (l transport) Read(ctx context.Context, after int64, limit int) ([]shared.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*l.opts.Attempt)
+	defer cancel()
+	return l.Log.Read(ctx, after, limit)
+}
+
+// Head implements shared.Transport, for one try.
+func (l transport) Head(ctx context.Context) (shared.Head, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Attempt)
+	defer cancel()
+	return l.Log.Head(ctx)
+}
+
+// Read implements shared.Log.
+func (l *Log) Read(ctx context.Context, after int64, limit int) ([]shared.Record, error) {
+	rows, err := l.pool.Query(ctx, "SELECT "+columns+", body FROM "+l.schema+".records WHERE number > $1 ORDER BY number LIMIT $2", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r shared.Record, err error) {
+		err = scan(row, &r, &r.Body)
+		return r, err
+	})
+	for i := range records {
+		if want := after + int64(i) + 1; records[i].Number != want {
+			return nil, &shared.UnsoundError{Number: want, Detail: "it is missing from the table"}
+		}
+	}
+	return records, err
+}
+
+// Find implements shared.Log.
+func (l *Log) Find(ctx context.Context, seq int64) (number int64, err error) {
+	err = l.pool.QueryRow(ctx, "SELECT number FROM "+l.schema+".records WHERE last >= $1 ORDER BY last, number LIMIT 1", seq).Scan(&number)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, eventstore.ErrNotFound
+	}
+	return number, err
+}
+
+// lookAgain is how long Watch waits for a notice before it looks by itself.
+const lookAgain = time.Second
+
+// Watch implements shared.Log. Notices only wake it: what it passes on, it reads.
+func (l *Log) Watch(ctx context.Context, after int64, handle func([]shared.Record) error) error {
+	conn, err := l.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "LISTEN "+l.schema); err != nil {
+		return err
+	}
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // it must not listen for others
+	return shared.Poll(ctx, after, handle, l.Read, func(ctx context.Context, _ int64) error {
+		brief, cancel := context.WithTimeout(ctx, lookAgain)
+		defer cancel()
+		_, err := conn.Conn().WaitForNotification(brief)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+			return nil
+		}
+		return err
+	})
+}
+
+func isTimeout(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) && network.Timeout()
+}
+
+// Redact implements shared.Log. Dead rows keep the payloads until the database vacuums them, its WAL until it is
+// recycled.
+func (l *Log) Redact(ctx context.Context, seqs []int64) error {
+	head, err := l.Head(ctx)
+	if err != nil {
+		return err
+	}
+	of := map[int64][]int64{}
+	for _, seq := range seqs {
+		number, err := l.Find(ctx, seq)
+		if errors.Is(err, eventstore.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if number >= head.Number {
+			return &eventstore.InvalidError{Field: "seq", Value: fmt.Sprint(seq), HintText: "append a record that names the event first"}
+		}
+		of[number] = append(of[number], seq)
+	}
+	for number, seqs := range of {
+		if err := l.redact(ctx, number, seqs); err != nil {
+			return fmt.Errorf("redact record %d of the shared log: %w", number, err)
+		}
+	}
+	return nil
+}
+
+func (l *Log) redact(ctx context.Context, number int64, seqs []int64) error {
+	found, err := l.Read(ctx, number-1, 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return &shared.UnsoundError{Number: number, Detail: "it is missing from the table"}
+	}
+	without, changed, err := found[0].Without(seqs)
+	if err != nil || !changed {
+		return err
+	}
+	_, err = l.pool.Exec(ctx, "UPDATE "+l.schema+".records SET body = $2 WHERE number = $1", number, without.Body)
+	return err
+}
