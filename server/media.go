@@ -119,15 +119,16 @@ const answerMedia = time.Minute
 func (a *agents) answerFiles(inForce func() *config.Config) func(context.Context, *coordination.RunQueued, string, string) []delivery.Named {
 	return func(ctx context.Context, asked *coordination.RunQueued, agentID, text string) (all []delivery.Named) {
 		_, sources := delivery.SplitMedia(text)
-		slices.Sort(sources)
-		sources = slices.Compact(sources)
 		caller := tool.Caller{Entry: tool.ByRun, AgentID: agentID, SessionKey: asked.SessionKey, RunID: asked.RunID, Channel: asked.Channel, To: asked.To,
 			AccountID: asked.AccountID, ThreadID: asked.ThreadID}
 		fetching, stop := context.WithTimeout(ctx, answerMedia)
 		defer stop()
 		for i, source := range sources {
+			if slices.Contains(sources[:i], source) {
+				continue
+			}
 			one := delivery.Named{Source: source, Refused: fmt.Sprintf("an answer has at most %d files", delivery.MaxFiles)}
-			if i < delivery.MaxFiles {
+			if len(all) < delivery.MaxFiles {
 				one.File, one.Refused = a.answerFile(fetching, &tools.Call{Config: inForce(), Caller: caller}, source)
 			}
 			if one.Refused != "" {

@@ -23,8 +23,8 @@ import (
 // openClaw is an unmodified openclaw from npm that uses a gateway.
 type openClaw struct{ program, home string }
 
-// answers runs a command and decodes what it prints, JSON.
-func answers[T any](t *testing.T, o openClaw, args ...string) (answer T) {
+// printed runs a command and decodes what it prints, JSON.
+func printed[T any](t *testing.T, o openClaw, args ...string) (answer T) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), testscale.Patience)
 	defer stop()
@@ -69,7 +69,7 @@ func startChannels(t *testing.T) (p *reloading, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = discord.Close() })
-	tg, app, bot := telegram.AddBot("ruda", telegramtest.BotOptions{}), slack.AddApp("ruda", slacktest.AppOptions{}), discord.AddBot("ruda", discordtest.BotOptions{})
+	tg, app, bot := telegram.AddBot("ruda", telegramtest.BotOptions{WithoutPrivacy: true}), slack.AddApp("ruda", slacktest.AppOptions{}), discord.AddBot("ruda", discordtest.BotOptions{})
 	discord.AddGuild("lab").Join(bot.ID)
 	p = startReloading(t, map[string]string{settings.FileName: fmt.Sprintf(npmConfig, tg.Token, app.Token, app.AppToken, bot.Token)}, withGateway, func(o *Options) {
 		o.TelegramAPI, o.SlackAPI, o.DiscordAPI = telegram.URL(), slack.URL(), discord.URL()
@@ -105,7 +105,7 @@ func TestOpenClawCommands(t *testing.T) {
 
 func showsChannels(t *testing.T, o openClaw, args ...string) {
 	t.Helper()
-	status := answers[struct {
+	status := printed[struct {
 		ChannelAccounts map[string][]struct {
 			AccountID                      string
 			Configured, Running, Connected bool
@@ -130,24 +130,24 @@ func keepsSchedules(t *testing.T, o openClaw, asksForJSON bool) {
 	if asksForJSON {
 		form = []string{"--json"}
 	}
-	added := answers[job](t, o, "cron", "add", "--agent", "ruda", "--name", "look", "--cron", "0 7 * * *", "--tz", "Europe/Berlin", "--session", "isolated",
+	added := printed[job](t, o, "cron", "add", "--agent", "ruda", "--name", "look", "--cron", "0 7 * * *", "--tz", "Europe/Berlin", "--session", "isolated",
 		"--message", "look", "--json")
 	if added.ID == "" || added.Name != "look" || added.Schedule.Expr != "0 7 * * *" || added.Schedule.TZ != "Europe/Berlin" {
 		t.Errorf("added %+v", added)
 	}
-	if list := answers[struct{ Jobs []job }](t, o, "cron", "list", "--json"); len(list.Jobs) != 1 || list.Jobs[0] != added {
+	if list := printed[struct{ Jobs []job }](t, o, "cron", "list", "--json"); len(list.Jobs) != 1 || list.Jobs[0] != added {
 		t.Errorf("listed %+v, want %+v", list, added)
 	}
-	if run := answers[struct{ OK bool }](t, o, append([]string{"cron", "run", added.ID}, form...)...); !run.OK {
+	if run := printed[struct{ OK bool }](t, o, append([]string{"cron", "run", added.ID}, form...)...); !run.OK {
 		t.Errorf("%s was not run", added.ID)
 	}
-	runs := answers[struct {
+	runs := printed[struct {
 		Entries []struct{ JobID, Status, Summary string }
 	}](t, o, append([]string{"cron", "runs", "--id", added.ID}, form...)...)
 	if len(runs.Entries) != 1 || runs.Entries[0].JobID != added.ID || runs.Entries[0].Status != "ok" || !strings.Contains(runs.Entries[0].Summary, "ruda") {
 		t.Errorf("its runs: %+v", runs)
 	}
-	if gone := answers[struct{ OK, Removed bool }](t, o, "cron", "rm", added.ID, "--json"); !gone.Removed {
+	if gone := printed[struct{ OK, Removed bool }](t, o, "cron", "rm", added.ID, "--json"); !gone.Removed {
 		t.Errorf("%s was not removed", added.ID)
 	}
 }
