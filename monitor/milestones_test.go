@@ -174,8 +174,10 @@ func TestMilestonesArePushedWhenTheyChange(t *testing.T) {
 	hub := &changingHub{asked: make(chan struct{})}
 	var b *testBundle
 	var log lockedBuffer
+	var over atomic.Bool // the client goes while Task-Hub may be asked
+	defer over.Store(true)
 	answer := func(w http.ResponseWriter, r *http.Request) {
-		if b.monitor.PushStats().Clients == 0 {
+		if !over.Load() && b.monitor.PushStats().Clients == 0 {
 			t.Error("Task-Hub is asked without a client")
 		}
 		hub.ServeHTTP(w, r)

@@ -206,11 +206,22 @@ func TestDialTellsWhatIsNoGateway(t *testing.T) {
 
 func TestDialDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
-	url := serve(t, (*gate).untilGone)
-	_, err := client.Dial(t.Context(), url, client.Options{HandshakeTime: 20 * time.Millisecond})
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a silent server: %v", err)
+	for name, answer := range map[string]http.HandlerFunc{
+		"does not upgrade": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"upgrades": func(w http.ResponseWriter, r *http.Request) {
+			if conn, err := new(websocket.Upgrader).Upgrade(w, r, nil); err == nil { // the client may be gone
+				(&gate{t, conn}).untilGone()
+			}
+		},
+	} {
+		s := httptest.NewServer(answer)
+		t.Cleanup(s.Close)
+		_, err := client.Dial(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http"), client.Options{HandshakeTime: 20 * time.Millisecond})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a silent server that %s: %v", name, err)
+		}
 	}
+	url := serve(t, (*gate).untilGone)
 	ctx, stop := context.WithCancelCause(t.Context())
 	because := errors.New("told to")
 	stop(because)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -42,6 +44,9 @@ func dial(ctx context.Context, url string, opts *Options) (*socket, error) {
 	if errors.Is(err, websocket.ErrBadHandshake) {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 		return nil, &UpgradeError{URL: url, Status: answer.StatusCode, Text: string(text)}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // that of ctx, which the socket may notice first
+		err = fmt.Errorf("connect to %s: %w", url, context.DeadlineExceeded)
 	}
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/shared"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // Harness is an empty log and the ways to it.
@@ -295,7 +296,7 @@ func oneOfManyWins(t *testing.T, s *subject) {
 // largeRecords are above every usual bound of a message.
 func largeRecords(t *testing.T, s *subject) {
 	var head shared.Head
-	for i, size := range []int{20, 3 << 20, 20, 20 << 20} {
+	for i, size := range []int{20, 3 << 20, 20, testscale.Of(5, 20) << 20} {
 		r := shared.Following(head, Events(head, 2, size/2, fmt.Sprint("large", i)), nil)
 		other := shared.Following(head, Events(head, 2, size/2, fmt.Sprint("other", i)), nil)
 		head = s.append(t, r)
