@@ -57,6 +57,9 @@ var ErrNoBot = errors.New("no such bot")
 // ErrAccepted is the error for a post that the service has accepted and whose message has not appeared in time. It may appear yet.
 var ErrAccepted = errors.New("it was accepted, and its message has not appeared")
 
+// ErrNotReady is the error for a bot that has not logged in yet.
+var ErrNotReady = errors.New("the bot has not logged in yet")
+
 // ErrFull is the error for a full queue.
 var ErrFull = errors.New("too many requests are waiting already")
 
@@ -79,6 +82,12 @@ func NoBot(channel, deed, account, place string) *Error {
 	f := collaborate.Failure{Unsent: true}
 	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Err: ErrNoBot,
 		Hint: fmt.Sprintf("check that channels.%s.accounts.%s is enabled and has a token", channel, account)}
+}
+
+// NotReady is the error of what only a bot that has logged in can do. Nothing was sent; it may be tried again soon.
+func NotReady(deed, account, place string) *Error {
+	f := collaborate.Failure{Unsent: true}
+	return &Error{Deed: deed, AccountID: account, PlaceID: place, Failure: f, Class: collaborate.Classify(f), Local: true, Err: ErrNotReady}
 }
 
 // Queued is the error of a request that got no turn in its lane. Nothing was sent.

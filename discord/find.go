@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
+	"github.com/pronto-lab/openclawd/coordination"
 )
 
 const (
@@ -38,7 +39,10 @@ const (
 // that of Other.
 func (b *Bots) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Posted, found bool, err error) {
 	const deed = "search for a message"
-	own, _ := b.Registry().Account(l.AccountID)
+	user, err := b.userOf(deed, &l)
+	if err != nil {
+		return p, false, err
+	}
 	from := firstAt(l.Since - clockSkew)
 	for after, pages := from, 0; pages < maxFoundPages; pages++ {
 		page, err := b.after(ctx, deed, &l, after)
@@ -51,7 +55,7 @@ func (b *Bots) FindMessage(ctx context.Context, l channel.Lookup) (p channel.Pos
 		for i := range page {
 			m := &page[i]
 			after = max(after, snowflake(m.ID))
-			if m.Author == nil || m.Author.ID != own.UserID || m.WebhookID != "" || !means(&l, m) {
+			if m.Author == nil || m.Author.ID != user || m.WebhookID != "" || !means(&l, m) {
 				continue
 			}
 			switch other, err := l.Excludes(m.ID); {
@@ -115,6 +119,10 @@ func (b *Bots) surely(ctx context.Context, deed string, l *channel.Lookup, id ui
 // does not exist. If that cannot be determined it returns an error: a *channel.Error, or that of Other.
 func (b *Bots) FindThread(ctx context.Context, l channel.Lookup) (t channel.Thread, found bool, err error) {
 	const deed = "search for a thread"
+	user, err := b.userOf(deed, &l)
+	if err != nil {
+		return t, false, err
+	}
 	c, err := b.channel(ctx, deed, l.AccountID, l.ChannelID)
 	if err != nil {
 		return t, false, err
@@ -123,7 +131,7 @@ func (b *Bots) FindThread(ctx context.Context, l channel.Lookup) (t channel.Thre
 	if err != nil {
 		return t, false, err
 	}
-	if t, found, err = b.among(&l, page.Threads); found || err != nil || b.o.Now().UnixMilli()-l.Since < archivedAfter.Milliseconds() {
+	if t, found, err = b.among(&l, user, page.Threads); found || err != nil || b.o.Now().UnixMilli()-l.Since < archivedAfter.Milliseconds() {
 		return t, found, err
 	}
 	archived := fmt.Sprintf("/channels/%s/threads/archived/public?limit=%d", l.ChannelID, missedPage)
@@ -131,7 +139,7 @@ func (b *Bots) FindThread(ctx context.Context, l channel.Lookup) (t channel.Thre
 		if page, err = b.threads(ctx, deed, &l, path); err != nil {
 			return t, false, err
 		}
-		t, found, err = b.among(&l, page.Threads)
+		t, found, err = b.among(&l, user, page.Threads)
 		last := page.lastArchived()
 		if found || err != nil || !page.More || last.UnixMilli() < l.Since-clockSkew {
 			return t, found, err
@@ -152,13 +160,24 @@ func (b *Bots) threads(ctx context.Context, deed string, l *channel.Lookup, path
 	return page, nil
 }
 
-// among returns the thread searched for, if it is one of these.
-func (b *Bots) among(l *channel.Lookup, threads []channelShape) (t channel.Thread, found bool, err error) {
-	own, _ := b.Registry().Account(l.AccountID)
+// userOf returns the id by which the bot's own messages and threads are known, or why that is not possible.
+func (b *Bots) userOf(deed string, l *channel.Lookup) (user string, err error) {
+	own, known := b.Registry().Account(l.AccountID)
+	switch {
+	case !known:
+		return "", channel.NoBot(coordination.Discord, deed, l.AccountID, l.ChannelID)
+	case own.UserID == "":
+		return "", channel.NotReady(deed, l.AccountID, l.ChannelID)
+	}
+	return own.UserID, nil
+}
+
+// among returns the thread searched for, if it is one of these that user has started.
+func (b *Bots) among(l *channel.Lookup, user string, threads []channelShape) (t channel.Thread, found bool, err error) {
 	from := firstAt(l.Since - clockSkew)
 	for i := range threads {
 		c := &threads[i]
-		if c.ParentID != l.ChannelID || c.OwnerID != own.UserID || c.Name != strings.TrimSpace(l.Name) || snowflake(c.ID) < from {
+		if c.ParentID != l.ChannelID || c.OwnerID != user || c.Name != strings.TrimSpace(l.Name) || snowflake(c.ID) < from {
 			continue
 		}
 		switch other, err := l.Excludes(c.ID); {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/discord/discordtest"
 )
 
@@ -44,6 +45,30 @@ func TestMessagesAreFoundByWhatTheySay(t *testing.T) {
 		if got, is, err := m.FindMessage(m.ctx, l); is || err != nil {
 			t.Errorf("%s: %+v is found (%v), want nothing", what, got, err)
 		}
+	}
+}
+
+// After a restart a delivery that was broken off may be looked for before the bot has logged in, when its own messages cannot
+// be told from others'. That is tried again; that it finds nothing would have the message posted twice.
+func TestSearchesWaitForTheLogin(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	held := make(chan struct{})
+	m.Inject(discordtest.Fault{Match: discordtest.Match{Route: "GET /applications/@me", Bot: m.ruda.ID}, Times: -1, Effect: discordtest.Hold(held)})
+	m.run()
+	t.Cleanup(func() { close(held) })
+	m.untilState("eden", health.BotReady)
+	l := m.look("yes", time.Now().UnixMilli())
+	_, is, err := m.FindMessage(m.ctx, l)
+	_, has, missing := m.FindThread(m.ctx, l)
+	for deed, err := range map[string]error{"message": err, "thread": missing} {
+		var refused *channel.Error
+		if !errors.As(err, &refused) || refused.Class != collaborate.ClassUnsent || errors.Is(err, channel.ErrNoBot) {
+			t.Errorf("before the login: %s: %v, want an error after which it is tried again", deed, err)
+		}
+	}
+	if is || has {
+		t.Error("something was found")
 	}
 }
 

@@ -85,7 +85,7 @@ func (b *Apps) find(ctx context.Context, deed string, l *channel.Lookup, means f
 	}
 	user := own.current().UserID
 	if user == "" { // its messages cannot be told from others'
-		return m, in, false, channel.NoBot(b.Name(), deed, l.AccountID, l.ChannelID)
+		return m, in, false, channel.NotReady(deed, l.AccountID, l.ChannelID)
 	}
 	all, err := own.all(ctx, deed, l, in)
 	if err != nil {

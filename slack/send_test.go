@@ -294,6 +294,24 @@ func TestPostsAreFoundAgain(t *testing.T) {
 	}
 }
 
+// After a restart a delivery that was broken off may be looked for before the app has logged in. That is tried again.
+func TestSearchesWaitForTheLogin(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	held := make(chan struct{})
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: "auth.test"}, Times: -1, Effect: slacktest.Hold(held)})
+	m.run()
+	t.Cleanup(func() { close(held) })
+	if _, err := m.WaitRequest(m.ctx, slacktest.Match{Method: "auth.test"}); err != nil {
+		t.Fatal(err)
+	}
+	_, found, err := m.FindMessage(m.ctx, channel.Lookup{AccountID: "ruda", ChannelID: m.place, Nonce: "n1"})
+	var refused *channel.Error
+	if found || !errors.As(err, &refused) || refused.Class != collaborate.ClassUnsent || errors.Is(err, channel.ErrNoBot) {
+		t.Errorf("before the login: %t %v, want an error after which it is tried again", found, err)
+	}
+}
+
 func TestOwnPostsMayBeLeftOut(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(s *slacktest.Options, _ *channel.Options) { s.NoOwnPosts = true }).start().fast()
