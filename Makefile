@@ -14,7 +14,8 @@ CC_FOUND := $(shell command -v $${CC:-cc} 2>/dev/null)
 ifneq ($(CC_FOUND),)
 # The race detector is slow, so property tests try fewer cases; `make soak` tries many. At its end each process waits for what goroutines may
 # still do: by default for a second, in each of the hundreds of processes that tests start.
-TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE=$${GORACE:-atexit_sleep_ms=20}
+# What the detector reports goes to files, for a process that a test kills takes its exit code and what it wrote with it.
+TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE="$${GORACE:-atexit_sleep_ms=20} log_path=$$races/race"
 # The driver is C translated to Go. SQLite itself, its C library and its allocator do their own locking and hold no Go memory, but took
 # most of the time under the detector: they are compiled without it. Package modernc.org/sqlite, which passes memory to them, is
 # checked like our code, except for the pointer checks that -race enables. The broker that tests start is not ours either.
@@ -202,7 +203,9 @@ CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*g
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order (CONCURRENT=packages RUN=pattern)
-	$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(call longest_first,$(CONCURRENT))
+	@set -e; races=$$(mktemp -d); trap 'rm -rf "$$races"' EXIT; failed=0; \
+		$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(call longest_first,$(CONCURRENT)) || failed=1; \
+		for report in "$$races"/race.*; do [ ! -s "$$report" ] || { cat "$$report"; failed=1; }; done; exit $$failed
 
 .PHONY: test-full
 test-full: ## Run all tests with full amounts: all scripts, scenarios, kills and long properties; those without come from the cache of `make test`
@@ -259,6 +262,13 @@ cron-oracle: ## Compare due times with croner 11 from npm (COUNT=100000 SEED=1);
 crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(GO) test -tags full -run Crash -count=1 -timeout 60m -v ./... | \
 		$(call requires,^--- PASS: .*Crash)
+
+# Tests that kill whole programs, and the channels' suite, whose kills are ends of the program at any moment.
+.PHONY: kills
+kills: ## Kill the program around calls, commands, files, posts, approvals, hooks and due times, 200 rounds each (OPENCLAWD_CRASH_ROUNDS=N)
+	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(TEST) -tags full -count=1 -timeout 120m -v \
+		-run 'TestKills|TestKilledAround|TestCrashWhileBotsSpeak|IsAChannel/(kills|files|storm)' \
+		./server ./services/scheduler ./discord ./slack ./telegram | $(call requires,^--- PASS: .*Kills)
 
 .PHONY: soak
 soak: ## Run the long tests, without the race detector

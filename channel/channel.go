@@ -52,6 +52,7 @@ type Channel interface {
 	Finder
 	Answerer
 	Fetcher
+	Converser
 }
 
 // Connection connects the accounts.
@@ -118,6 +119,13 @@ type Fetcher interface {
 	// Fetch writes a file to w: one whose Attachment had this Ref, received by this account. It is requested from the service's own host
 	// only, and no redirect is followed to another one. The error is an *Error, or that of w.
 	Fetch(ctx context.Context, account, ref string, w io.Writer) error
+}
+
+// Converser writes to people first.
+type Converser interface {
+	// Converse returns the place of a bot's conversation with a person, which is opened if there is none. It may be repeated. The error is
+	// an *Error.
+	Converse(ctx context.Context, account, user string) (place string, err error)
 }
 
 // Answerer answers interactions. Errors are *Error.

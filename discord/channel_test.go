@@ -65,6 +65,8 @@ func newStage(t *testing.T, agents []string, now func() time.Time) *stage {
 
 func (d *stage) Name() string { return "discord" }
 
+func (d *stage) Person() string { return d.bora.ID }
+
 func (d *stage) Settings() string {
 	var accounts []string
 	for agent, bot := range d.bots {

@@ -22,6 +22,9 @@ type Posts interface {
 	// Check reports whether something can be posted, as far as possible without asking the service. Text and Key are
 	// ignored. The error is a *delivery.Refusal.
 	Check(p delivery.Post) error
+	// Converse returns where the bot that would post talks to a person, as Post.To; the conversation is opened if there is none. The error is
+	// a *delivery.Refusal, or a *tool.Error.
+	Converse(ctx context.Context, p delivery.Post, user string) (to string, err error)
 	// Send queues a post, once per key. It is on disk when Send returns. The error is a *delivery.Refusal, or the
 	// log's.
 	Send(ctx context.Context, p delivery.Post) error
@@ -84,7 +87,7 @@ func (s *Server) send(ctx context.Context, call *wire.Call) (any, error) {
 			return s.sent(ctx, waiting, p.Key)
 		}
 	}
-	post, media, err := s.postOf(call, &p)
+	post, media, err := s.postOf(ctx, call, &p)
 	if err == nil {
 		err = s.fetchMedia(ctx, call.Method, &post, media)
 	}
@@ -127,7 +130,7 @@ type notSent struct {
 }
 
 // postOf is the post that is asked for, without the files that media names.
-func (s *Server) postOf(call *wire.Call, p *postParams) (post delivery.Post, media []source, err error) {
+func (s *Server) postOf(ctx context.Context, call *wire.Call, p *postParams) (post delivery.Post, media []source, err error) {
 	c := s.opts.Configuration.InForce()
 	text, media := p.media()
 	if text == "" && len(media) == 0 {
@@ -166,12 +169,16 @@ func (s *Server) postOf(call *wire.Call, p *postParams) (post delivery.Post, med
 	if err != nil {
 		return post, nil, err
 	}
-	post = delivery.Post{Channel: channel.Name, Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), To: at.to, ThreadID: at.thread,
-		ReplyTo: messageNamed(channel, at.to, coordination.TrimJS(p.ReplyTo)), Text: text}
+	post = delivery.Post{Channel: channel.Name, Key: p.Key, AccountID: coordination.TrimJS(p.AccountID), Text: text}
 	if err := checkMedia(call.Method, media); err != nil {
 		return post, nil, err
 	}
-	return post, media, s.inNameOf(c, call.Method, p, &post)
+	if err := s.inNameOf(c, call.Method, p, &post); err != nil {
+		return post, nil, err
+	}
+	at, err = s.meets(ctx, channel, call.Method, "to", &post, at, p.ThreadID)
+	post.To, post.ThreadID, post.ReplyTo = at.to, at.thread, messageNamed(channel, at.to, coordination.TrimJS(p.ReplyTo))
+	return post, media, err
 }
 
 // inNameOf sets the agent and session of a post. Without either, the account itself speaks.

@@ -42,6 +42,17 @@ func (p *postbox) Check(m delivery.Post) error {
 	return nil
 }
 
+func (p *postbox) Converse(_ context.Context, m delivery.Post, user string) (string, error) {
+	switch user {
+	case "404":
+		return "", &delivery.Refusal{Field: "channelId", Value: user, HintText: "name another person"}
+	case "503":
+		return "", &tool.Error{Code: tool.CodeUnavailable, Text: "it does not answer", Hint: "later"}
+	}
+	return "channel:" + coordination.ChatID{Channel: m.Channel, Chat: map[string]string{coordination.Discord: "9", coordination.Slack: "d0ab",
+		coordination.Telegram: user + ".8"}[m.Channel]}.String(), p.Check(m)
+}
+
 func (p *postbox) Send(_ context.Context, m delivery.Post) error {
 	if err := p.Check(m); err != nil {
 		return err
@@ -160,6 +171,13 @@ func TestSendReachesEveryChannel(t *testing.T) {
 		{`"channel":"slack","to":"<#C0AB|general>","replyToId":"slack:c0ab:1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:c0ab",
 			ReplyTo: "slack:c0ab:1700000000.000100"}},
 		{`"to":"slack:c0ab:thread:1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:c0ab", ThreadID: "slack:c0ab:thread:1700000000.000100"}},
+		{`"channel":"discord","to":"user:7"`, delivery.Post{Channel: "discord", To: "channel:9"}},
+		{`"channel":"discord","to":"<@!7>"`, delivery.Post{Channel: "discord", To: "channel:9"}},
+		{`"to":"discord:7"`, delivery.Post{Channel: "discord", To: "channel:9"}},
+		{`"channel":"telegram","to":"7000"`, delivery.Post{Channel: "telegram", To: "channel:telegram:7000.8"}},
+		{`"to":"telegram:7000"`, delivery.Post{Channel: "telegram", To: "channel:telegram:7000.8"}},
+		{`"channel":"slack","to":"U0AB","threadId":"1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:d0ab", ThreadID: "slack:d0ab:thread:1700000000.000100"}},
+		{`"to":"slack:user:U0AB","replyToId":"1700000000.000100"`, delivery.Post{Channel: "slack", To: "channel:slack:d0ab", ReplyTo: "slack:d0ab:1700000000.000100"}},
 	} {
 		c.wanted.Key, c.wanted.Text = fmt.Sprint("k", i), "x"
 		if got := string(b.answer(t, "send", `{"message":"x","idempotencyKey":"`+c.wanted.Key+`",`+c.params+`}`)); !strings.Contains(got, `"channel":"slack"`) {
@@ -171,11 +189,10 @@ func TestSendReachesEveryChannel(t *testing.T) {
 	}
 	for _, c := range []struct{ params, field, code, message string }{
 		{`"to":"7"`, "channel", "channel_required", "Channel is required when multiple channels are configured: discord, telegram, slack"},
-		{`"channel":"telegram","to":"7000"`, "to", "direct_messages_not_supported", "invalid send params: to: no Telegram channel: 7000"},
-		{`"channel":"telegram","to":"@eden"`, "to", "direct_messages_not_supported", "invalid send params: to: no Telegram channel"},
+		{`"channel":"telegram","to":"@eden"`, "to", "", "invalid send params: to: no Telegram channel"},
+		{`"channel":"telegram","to":"07"`, "to", "", "invalid send params: to: no Telegram channel: 07"},
 		{`"channel":"telegram","to":"C0AB"`, "to", "", "invalid send params: to: no Telegram channel"},
-		{`"channel":"slack","to":"user:U0AB"`, "to", "direct_messages_not_supported", "invalid send params: to: no Slack channel"},
-		{`"channel":"slack","to":"U0AB"`, "to", "direct_messages_not_supported", "invalid send params: to: no Slack channel"},
+		{`"channel":"slack","to":"user:general"`, "to", "", "invalid send params: to: no Slack channel"},
 		{`"channel":"slack","to":"#general"`, "to", "", "invalid send params: to: no Slack channel"},
 		{`"channel":"slack","to":"telegram:-1001234"`, "to", "", "invalid send params: to: no Slack channel"},
 	} {
@@ -273,11 +290,11 @@ func TestSendDoesNotKeepItsClientWaiting(t *testing.T) {
 func TestWhatIsNotPosted(t *testing.T) {
 	t.Parallel()
 	b, box := posting(t)
-	const direct, none = "direct_messages_not_supported", "invalid send params: to: no Discord channel: "
+	const none = "invalid send params: to: no Discord channel: "
 	for _, c := range []struct{ params, field, code, message string }{
-		{`"to":"user:7"`, "to", direct, none + "user:7"},
-		{`"to":"<@7>"`, "to", direct, none},
-		{`"to":"discord:7"`, "to", direct, none},
+		{`"to":"user:404"`, "to", "invalid_delivery", "invalid send params: to: name another person"},
+		{`"to":"user:7","accountId":"ghost"`, "accountId", "invalid_delivery", "invalid send params: accountId: name one from channels.discord.accounts: b"},
+		{`"to":"user:eden"`, "to", "", none + "user:eden"},
 		{`"to":"#general"`, "to", "", none + "#general"},
 		{`"to":"channel:"`, "to", "", none},
 		{`"to":"7 8"`, "to", "", none},
@@ -309,6 +326,9 @@ func TestWhatIsNotPosted(t *testing.T) {
 		if got := b.refused(t, "send", params); got.Code != protocol.CodeInvalidRequest || got.Message != message {
 			t.Errorf("%.80s: %s %q, want %q", params, got.Code, got.Message, message)
 		}
+	}
+	if got := b.refused(t, "send", `{"to":"user:503","message":"a","idempotencyKey":"k"}`); got.Code != protocol.CodeUnavailable || got.Message != "Error: to: it does not answer" {
+		t.Errorf("%+v, want the service's failure", got)
 	}
 	if got := b.refused(t, "poll", `{"to":"7","question":"q","options":["a","b"],"idempotencyKey":"k"}`); got.Code != protocol.CodeUnavailable {
 		t.Errorf("poll: %+v, want UNAVAILABLE", got)

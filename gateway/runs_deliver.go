@@ -95,6 +95,11 @@ func (s *Server) outletOf(ctx context.Context, c *config.Config, key coordinatio
 	if err != nil {
 		return out, err
 	}
+	post := delivery.Post{Channel: channel.Name, AgentID: agentOf(c, key), AccountID: out.account}
+	if at, err = s.meets(ctx, channel, method, field, &post, at, out.thread); err != nil {
+		return out, err
+	}
+	post.To, post.ThreadID = at.to, at.thread
 	out.channel, out.to, out.thread = channel.Name, at.to, at.thread
-	return out, postRefusalOf(method, s.opts.Posts.Check(delivery.Post{Channel: channel.Name, AgentID: agentOf(c, key), AccountID: out.account, To: out.to, ThreadID: out.thread}))
+	return out, postRefusalOf(method, s.opts.Posts.Check(post))
 }

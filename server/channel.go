@@ -105,7 +105,7 @@ func (p *Program) connect(c *channelSide, bots channel.Channel) {
 // open makes what hears the bots of a channel, and what asks for posts. runs are those that people stop.
 func (c *channelSide) open(p *Program, a *agents, runs *runner.Runs) {
 	inForce := p.newConfiguration().InForce
-	c.sends = &outbound.Sends{Channel: c.name, Log: p.log, Accounts: c.bots.Registry, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString}
+	c.sends = &outbound.Sends{Channel: c.name, Log: p.log, Accounts: c.bots.Registry, People: c.bots, Config: inForce, Now: p.opts.Now, NewID: uuid.NewString}
 	c.inbound = inbound.New(inbound.Options{Channel: c.name, Log: p.log, Queue: a.queue, Bots: c.bots, Config: inForce, Now: p.opts.Now, Logger: c.logger, Stop: runs.Stop,
 		Heard: c.metrics.countDecision(c.name),
 		Allowed: func(c *config.Config, from, to string) bool {

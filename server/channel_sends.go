@@ -1,11 +1,17 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 
+	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/channel/outbound"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/collaborate"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
 // allSends queues the posts of gateway clients, each in the channel that it names. A key is used once, whatever the
@@ -30,6 +36,23 @@ func (a allSends) Check(p delivery.Post) error {
 		return err
 	}
 	return sends.Check(p)
+}
+
+// Converse implements gateway.Posts.
+func (a allSends) Converse(ctx context.Context, p delivery.Post, user string) (to string, err error) {
+	sends, err := a.in(p.Channel)
+	if err != nil {
+		return "", err
+	}
+	to, err = sends.Converse(ctx, &p, user)
+	failed, is := errors.AsType[*channel.Error](err)
+	switch {
+	case !is:
+		return to, err
+	case slices.Contains([]collaborate.Class{collaborate.ClassRejected, collaborate.ClassNotFound, collaborate.ClassForbidden}, failed.Class):
+		return "", &delivery.Refusal{Field: "channelId", Value: user, HintText: cmp.Or(failed.Hint, "name a person whom the bot may write to: "+failed.Error())}
+	}
+	return "", &tool.Error{Code: tool.CodeUnavailable, Text: failed.Error(), Hint: cmp.Or(failed.Hint, "send it again with the same key")}
 }
 
 // Send implements gateway.Posts.

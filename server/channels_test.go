@@ -81,7 +81,13 @@ func TestAClientSendsToSlack(t *testing.T) {
 	if reply := team.shows(team.channel.ID, "자세히"); reply.ThreadTS != posted.TS {
 		t.Errorf("%+v, want ruda's post in the thread", reply)
 	}
-	team.awaitAnswer(t, "/metrics", `openclawd_channel_deliveries_total{channel="slack",outcome="done",purpose="send"} 2`,
+	if got := calls[sentAnswer](t, c, "send", params("channel", "slack", "to", team.bora.ID, "message", "직접", "agentId", "eden", "idempotencyKey", "s/3")); got.Status != "sent" {
+		t.Errorf("%+v, want a post to the person", got)
+	}
+	if direct := team.shows(team.bora.Conversation(team.eden.UserID).ID, "직접"); direct.User != team.eden.UserID {
+		t.Errorf("%+v, want eden's post to the person", direct)
+	}
+	team.awaitAnswer(t, "/metrics", `openclawd_channel_deliveries_total{channel="slack",outcome="done",purpose="send"} 3`,
 		`openclawd_channel_bot_up{account="ruda",channel="slack"} 1`, `openclawd_channel_undelivered{channel="slack"} 0`)
 	if _, metrics := team.answers(t, http.MethodGet, "/metrics"); strings.Contains(metrics, `openclawd_discord_deliveries_total{`) {
 		t.Error("posts to Slack are counted as Discord's")

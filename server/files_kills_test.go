@@ -19,6 +19,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/discord/discordtest"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/internal/faults"
 	"github.com/pronto-lab/openclawd/internal/testscale"
@@ -215,6 +216,9 @@ func killsAroundFiles(t *testing.T, stage fileStage) {
 func (k *fileKills) hearsOnce(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	v := startVictim(t, k.dir, k.stage.env())
+	if s, is := k.stage.(interface{ connected(t *testing.T) }); is {
+		s.connected(t)
+	}
 	answered := make(chan struct{})
 	fault := k.stage.aim(k.stage.requests()[0], 0, false, sync.OnceFunc(func() { close(answered) }))
 	m := k.next(t, r, "keep")
@@ -266,7 +270,7 @@ func (l *fileLedger) fold(typ, stream string, data []byte) error {
 		if err := json.Unmarshal(data, &what); err != nil {
 			return err
 		}
-		if what.Kind == coordination.Telegram || what.Kind == coordination.Slack {
+		if what.Kind == coordination.Discord || what.Kind == coordination.Telegram || what.Kind == coordination.Slack {
 			post = &filePost{}
 			l.posts[stream] = post
 			return json.Unmarshal(what.Payload, &post.Delivery)
@@ -560,6 +564,90 @@ func (s *slackFiles) posted() (all []string) {
 		}
 		if len(m.Files) == 0 {
 			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+// A message with a file can be looked up in Discord as any other: see killsAroundFiles.
+//
+// Promise: posted-once
+func TestKillsAroundFilesInDiscord(t *testing.T) {
+	t.Parallel()
+	s, err := discordtest.New(discordtest.Options{Limits: discordtest.NoLimits(), Global: discordtest.Limit{Requests: 100_000, Per: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	guild, bot, person := s.AddGuild("lab"), s.AddBot("ruda", discordtest.BotOptions{}), s.AddHuman("bora")
+	guild.Join(bot.ID, person.ID)
+	direct, err := person.Conversation(bot.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killsAroundFiles(t, &discordFiles{s, bot, person, direct})
+}
+
+type discordFiles struct {
+	server *discordtest.Server
+	bot    *discordtest.Bot
+	person *discordtest.Human
+	direct discordtest.Channel
+}
+
+func (s *discordFiles) channel() string { return coordination.Discord }
+func (s *discordFiles) env() string     { return envDiscordAPI + "=" + s.server.URL() }
+func (s *discordFiles) set(o *Options)  { o.DiscordAPI = s.server.URL() }
+func (s *discordFiles) to() string      { return "user:" + s.person.ID }
+func (s *discordFiles) blind() bool     { return false }
+func (s *discordFiles) settings() string {
+	return fmt.Sprintf(`{ accounts: { ruda: { token: %q, botUserId: %q } }, dmPolicy: "allowlist", allowFrom: [%q] }`, s.bot.Token, s.bot.ID, s.person.ID)
+}
+
+// connected waits for the bot: Discord tells it nothing of what was written before it first connected.
+func (s *discordFiles) connected(t *testing.T) {
+	t.Helper()
+	if err := s.server.WaitConnected(t.Context(), s.bot.ID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *discordFiles) requests() []string {
+	return []string{postingMessages, postingMessages, postingMessages, "GET /attachments/{channel}/{file}/*", listingMessages}
+}
+
+func (s *discordFiles) aim(request string, nth int, before bool, do func()) *faults.Injected {
+	effect := discordtest.Afterwards(do)
+	if before {
+		effect = discordtest.Beforehand(do)
+	}
+	return s.server.Inject(discordtest.Fault{Match: discordtest.Match{Route: request}, After: nth, Effect: effect})
+}
+
+func (s *discordFiles) say(t *testing.T, text string) {
+	t.Helper()
+	if _, err := s.person.Post(s.direct.ID, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *discordFiles) upload(t *testing.T, text, name string, content []byte) {
+	t.Helper()
+	if _, err := s.person.Attach(s.direct.ID, text, discordtest.Attachment{Filename: name, Content: content}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *discordFiles) posted() (all []string) {
+	for _, m := range s.server.Messages(s.direct.ID) {
+		if m.Author.ID != s.bot.ID {
+			continue
+		}
+		for _, f := range m.Attachments {
+			all = append(all, postedFile(f.Filename, s.server.FileOf(f)))
+		}
+		if m.Content != "" {
+			all = append(all, m.Content)
 		}
 	}
 	return all

@@ -49,7 +49,7 @@ func serveUntilKilled(dir string) (code int) {
 	}()
 	p := New(Options{
 		StateDir: dir, DB: filepath.Join(dir, database.Name), API: "127.0.0.1:0", Gateway: "127.0.0.1:0", Rules: coordination.RulesV2, Now: time.Now,
-		TelegramAPI: os.Getenv(envTelegramAPI), SlackAPI: os.Getenv(envSlackAPI),
+		DiscordAPI: os.Getenv(envDiscordAPI), TelegramAPI: os.Getenv(envTelegramAPI), SlackAPI: os.Getenv(envSlackAPI),
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	p.opts.Ready = func(_, gateway net.Addr) { fmt.Println(gatewayURL(gateway)) }

@@ -116,7 +116,7 @@ func TestAClientIsToldWhatDiscordRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		to, account, field string
-	}{{team.dev.ID, "ghost", "accountId"}, {"user:" + team.person.ID, "", "to"}, {"#dev", "", "to"}} {
+	}{{team.dev.ID, "ghost", "accountId"}, {"user:" + team.dev.ID, "", "to"}, {"#dev", "", "to"}} {
 		refused := refusalBy(t, team.client(), "send", params("to", c.to, "message", "hi", "accountId", c.account, "idempotencyKey", "bad"))
 		if details, _ := refused.Details.(map[string]any); refused.Code != protocol.CodeInvalidRequest || details["field"] != c.field || details["hint"] == "" {
 			t.Errorf("%+v: %+v, want INVALID_REQUEST of %s", c, refused, c.field)
@@ -175,6 +175,34 @@ func TestAClientHasAnswersDelivered(t *testing.T) {
 	refused := refusalBy(t, c, "agent", map[string]any{"agentId": "dajim", "message": "x", "deliver": true, "idempotencyKey": "r3"})
 	if !strings.HasPrefix(refused.Message, "delivery channel is required") {
 		t.Errorf("%+v, want a channel asked for", refused)
+	}
+}
+
+// A person who has never written to a bot is written to, by a client and by an agent, and answers the agent.
+func TestPeopleAreWrittenToFirst(t *testing.T) {
+	t.Parallel()
+	team := startDiscordTeam(t, discordSetting{answer: func(_ *discordTeam, a a2atest.Asked) a2atest.Answer { return a2atest.Say("said by " + a.Agent) }})
+	c := team.client()
+	to := "user:" + team.person.ID
+	for range 2 {
+		if sent := calls[sentAnswer](t, c, "send", params("to", to, "message", "hello", "agentId", "seum", "idempotencyKey", "first")); sent.Status != "sent" {
+			t.Fatalf("%+v", sent)
+		}
+	}
+	ask := params("agentId", "seum", "channel", "discord", "to", to, "message", "tell them", "idempotencyKey", "second")
+	ask["deliver"] = true
+	if got, err := c.CallFinal(t.Context(), "agent", ask, nil); err != nil || !strings.Contains(string(got), `"status":"ok"`) {
+		t.Fatalf("%s %v", got, err)
+	}
+	team.quiet()
+	direct := team.conversation("seum")
+	m := team.says(direct.ID, "who is it?")
+	team.quiet()
+	same(t, "verdicts", team.verdicts(m.ID), []string{"seum handler binding"})
+	same(t, "conversation", team.texts(direct.ID), []string{"세움: hello", "세움: said by seum", "병욱: who is it?", "세움: said by seum"})
+	team.discord.Inject(discordtest.Fault{Match: discordtest.Match{Route: "POST /users/@me/channels"}, Effect: discordtest.Unavailable(503)})
+	if refused := refusalBy(t, c, "send", params("to", to, "message", "hello", "idempotencyKey", "third")); refused.Code != protocol.CodeUnavailable {
+		t.Errorf("%+v, want the service's failure", refused)
 	}
 }
 

@@ -86,6 +86,8 @@ func newStage(t *testing.T, agents []string, now func() time.Time, byHTTP bool) 
 
 func (d *stage) Name() string { return "slack" }
 
+func (d *stage) Person() string { return d.bora.ID }
+
 func (d *stage) Settings() string {
 	accounts := map[string]any{}
 	for agent, app := range d.apps {

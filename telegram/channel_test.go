@@ -70,6 +70,8 @@ func newStage(t *testing.T, agents []string, now func() time.Time, webhooks bool
 
 func (s *stage) Name() string { return "telegram" }
 
+func (s *stage) Person() string { return fmt.Sprint(s.bora.ID) }
+
 func (s *stage) Settings() string {
 	var accounts []string
 	for agent, bot := range s.bots {

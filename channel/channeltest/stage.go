@@ -6,6 +6,8 @@ package channeltest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,6 +27,8 @@ type Stage interface {
 
 	// Place makes a place that is not a conversation. guild is its GuildID.
 	Place() (guild, place string)
+	// Person is the person's id, as the service has it.
+	Person() string
 	// Direct is the person's conversation with an agent's bot.
 	Direct(agent string) (place string)
 	// Say writes as the person: text, after a mention of an agent if that is not "". It returns the message's id.
@@ -82,9 +86,12 @@ type Amounts struct {
 }
 
 // Run runs the tests, each on a stage of its own. now is the clock of the program; the stage's is the same. Agents are
-// the bots that it needs.
+// the bots that it needs. The environment may set the number of kills, as in the crash tests.
 func Run(t *testing.T, a Amounts, stage func(t *testing.T, agents []string, now func() time.Time) Stage) {
 	t.Helper()
+	if rounds, err := strconv.Atoi(os.Getenv(envRounds)); err == nil {
+		a.Kills = rounds
+	}
 	for name, test := range map[string]struct {
 		agents int
 		play   func(*team)
@@ -96,6 +103,7 @@ func Run(t *testing.T, a Amounts, stage func(t *testing.T, agents []string, now 
 		"a storm over ten bots changes nothing":      {10, (*team).storms},
 		"conversations of two are decided once":      {3, (*team).speaksInPrivate},
 		"files of messages reach their agents":       {3, (*team).fetchesFiles},
+		"bots write first, each in one conversation": {3, (*team).writesFirst},
 		"every text is posted, whatever it contains": {3, (*team).keepsMarkup},
 		"what is unknown is said to be unknown":      {3, (*team).saysUnknown},
 		"the limits of the service are respected":    {3, (*team).respectsLimits},

@@ -66,8 +66,11 @@ type team struct {
 	kill func() // ends the program at once
 }
 
-// envSeed repeats what a test has drawn; it is that of the crash tests.
-const envSeed = "OPENCLAWD_CRASH_SEED_BASE"
+// envSeed repeats what a test has drawn, and envRounds is how often it kills; they are those of the crash tests.
+const (
+	envSeed   = "OPENCLAWD_CRASH_SEED_BASE"
+	envRounds = "OPENCLAWD_CRASH_ROUNDS"
+)
 
 func newTeam(t *testing.T, a Amounts, agents int, stage func(t *testing.T, agents []string, now func() time.Time) Stage) *team {
 	t.Helper()

@@ -170,8 +170,10 @@ func (r *Replies) schedule(d *delivery.Delivery, effectID, to, text string, now 
 	return []eventstore.StreamAppend{a}, nil
 }
 
+const placePrefix = "channel:"
+
 // placeOf is the channel id of a place in the form used by runs: channel:<id>, or the id alone.
-func placeOf(to string) string { return strings.TrimPrefix(to, "channel:") }
+func placeOf(to string) string { return strings.TrimPrefix(to, placePrefix) }
 
 // messagesOf splits a text into messages. If it exceeds a delivery's limit, the last message says how much is left
 // out.

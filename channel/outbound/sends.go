@@ -33,6 +33,7 @@ type Sends struct {
 	Channel  string // default: discord
 	Log      SendLog
 	Accounts func() *channel.Registry
+	People   channel.Converser // whom Converse asks
 	Config   func() *config.Config
 	Now      func() time.Time
 	NewID    func() string
@@ -93,6 +94,17 @@ func (s *Sends) Send(ctx context.Context, m delivery.Post) error {
 func (s *Sends) Account(m *delivery.Post) (string, error) {
 	bot, err := s.speaker(m)
 	return bot.AccountID, err
+}
+
+// Converse returns where the bot that would post talks to a person, in the form used by runs; the conversation is opened if there is none.
+// The error is a *delivery.Refusal or a *channel.Error.
+func (s *Sends) Converse(ctx context.Context, m *delivery.Post, user string) (to string, err error) {
+	bot, err := s.speaker(m)
+	if err != nil {
+		return "", err
+	}
+	place, err := s.People.Converse(ctx, bot.AccountID, user)
+	return placePrefix + place, err
 }
 
 func effectOfSend(key string) string { return "send/" + key }

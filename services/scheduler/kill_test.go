@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/eventstore/storetest"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
@@ -20,17 +21,20 @@ const victim = "OPENCLAWD_SCHEDULER_VICTIM"
 
 // A server that is killed around due times loses none of them, and runs none twice: each has a run or is recorded as missed.
 func TestKilledAroundDueTimes(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if given, err := strconv.ParseUint(os.Getenv("OPENCLAWD_CRASH_SEED_BASE"), 10, 64); err == nil {
+	seed, rounds := uint64(time.Now().UnixNano()), testscale.Of(4, 40)
+	if given, err := strconv.ParseUint(os.Getenv(storetest.EnvCrashSeedBase), 10, 64); err == nil {
 		seed = given
 	}
-	t.Logf("OPENCLAWD_CRASH_SEED_BASE=%d", seed)
+	if given, err := strconv.Atoi(os.Getenv(storetest.EnvCrashRounds)); err == nil {
+		rounds = given
+	}
+	t.Logf("%d rounds; repeat with %s=%d", rounds, storetest.EnvCrashSeedBase, seed)
 	random := rand.New(rand.NewPCG(seed, 2))
 	p := newPlan(t, settings)
 	p.now = time.Now()
 	j := p.add(every(time.Second), func(j *coordination.CronJob) { j.Missed = schedule.MissedAll })
 	p.close()
-	for range testscale.Of(4, 40) {
+	for range rounds {
 		killed := exec.Command(os.Args[0], "-test.run=^TestVictim$")
 		killed.Env = append(os.Environ(), victim+"="+p.dir)
 		out, err := killed.StdoutPipe()
@@ -56,9 +60,8 @@ func TestKilledAroundDueTimes(t *testing.T) {
 	if err := p.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 200 {
+	for p.look(); p.finish(false) > 0; {
 		p.look()
-		p.finish(false)
 	}
 	row, _ := p.job(j.Job.ID)
 	expected := j.NextAt
@@ -68,7 +71,9 @@ func TestKilledAroundDueTimes(t *testing.T) {
 		}
 		expected = r.DueAt + 1000
 	}
-	if ran := len(p.history(j.Job.ID)); int64(ran+row.Missed) != (row.NextAt-j.NextAt)/1000 || ran == 0 {
+	ran := len(p.history(j.Job.ID))
+	t.Logf("%d runs, %d missed", ran, row.Missed)
+	if int64(ran+row.Missed) != (row.NextAt-j.NextAt)/1000 || ran == 0 {
 		t.Errorf("%d runs and %d missed of %d due times", ran, row.Missed, (row.NextAt-j.NextAt)/1000)
 	}
 }
