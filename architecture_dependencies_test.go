@@ -49,6 +49,7 @@ var layout = []rule{
 	{"eventstore/shared", []string{"eventstore", "internal/backoff", "internal/wait"}, "a shared log carries events without interpreting them, and knows no store of a node"},
 	{"eventstore/shared/jetstream", []string{"eventstore", "eventstore/shared"}, "one package knows the broker"},
 	{"eventstore/shared/postgres", []string{"eventstore", "eventstore/shared"}, "one package knows the database server"},
+	{"eventstore/shared/backend", []string{"eventstore", "eventstore/shared"}, "what opens a shared log chooses among those that exist"},
 	{"eventstore/shared/sharedtest", []string{"eventstore", "eventstore/shared"}, "the conformance suite applies to any shared log"},
 	{"eventstore/sqlite", []string{"eventstore", "eventstore/shared", "eventstore/sqlite/pages", "internal/backoff", "internal/wait", "migrations"}, "the log stores events without interpreting them"},
 	{"eventstore/sqlite/pages", []string{"internal/durable"}, "pages are stored without knowing what is in them"},

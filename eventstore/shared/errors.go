@@ -130,6 +130,28 @@ func (e *FollowerError) Error() string {
 func (e *FollowerError) Code() string { return "follower" }
 func (e *FollowerError) Hint() string { return "send writes to the node that writes" }
 
+// RefusedError is returned when the servers of a shared log refuse to be used like this, until people change something.
+type RefusedError struct {
+	Err      error
+	HintText string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the shared log cannot be opened: %v", e.Err)
+}
+func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Code() string  { return "shared_refused" }
+func (e *RefusedError) Hint() string  { return e.HintText }
+
+// UnsafeError is returned for a shared log whose servers may lose records that they have acknowledged.
+type UnsafeError struct{ Detail, HintText string }
+
+func (e *UnsafeError) Error() string {
+	return "a power cut may lose acknowledged events of the shared log: " + e.Detail
+}
+func (e *UnsafeError) Code() string { return "shared_not_durable" }
+func (e *UnsafeError) Hint() string { return e.HintText }
+
 var (
 	_ eventstore.Coded = (*ConflictError)(nil)
 	_ eventstore.Coded = (*UnavailableError)(nil)
@@ -140,4 +162,6 @@ var (
 	_ eventstore.Coded = (*DivergedError)(nil)
 	_ eventstore.Coded = (*FencedError)(nil)
 	_ eventstore.Coded = (*FollowerError)(nil)
+	_ eventstore.Coded = (*RefusedError)(nil)
+	_ eventstore.Coded = (*UnsafeError)(nil)
 )

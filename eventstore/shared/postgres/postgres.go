@@ -36,9 +36,22 @@ var _ shared.Log = (*Log)(nil)
 // names are those of schemas that need no quotes, so that they can be typed.
 var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,48}$`)
 
+// IsName reports whether a log can have a name.
+func IsName(name string) bool { return names.MatchString(name) }
+
+const badURL = "give postgres://USER@HOST/DATABASE; in a password write other characters than letters and digits as %XX"
+
+// CheckURL returns what is wrong with a URL, without naming any of it.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return errors.New(badURL)
+	}
+	return nil
+}
+
 // Open connects to a log, and creates its tables if they do not exist.
 func Open(ctx context.Context, opts Options) (*Log, error) {
-	if !names.MatchString(opts.Name) {
+	if !IsName(opts.Name) {
 		return nil, &eventstore.InvalidError{Field: "name", Value: opts.Name, HintText: "use 1 to 49 lower case letters, digits and _, a letter first"}
 	}
 	if opts.Attempt == 0 {
@@ -46,7 +59,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	}
 	config, err := pgxpool.ParseConfig(opts.URL)
 	if err != nil {
-		return nil, &eventstore.InvalidError{Field: "url", Value: "postgres://...", HintText: "give postgres://user@host/database"} // it may have a password
+		return nil, &eventstore.InvalidError{Field: "url", Value: "postgres://...", HintText: badURL} // it may have a password
 	}
 	// Whatever the default of the database is, what is acknowledged is on its disk, and on those of synchronous standbys.
 	if config.ConnConfig.RuntimeParams["synchronous_commit"] == "" {
@@ -87,10 +100,38 @@ func (l *Log) create(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return &shared.UnavailableError{Err: fmt.Errorf("create the tables of the shared log: %w", err)}
+	refused := new(pgconn.PgError)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused) && hints[refused.Code] != "":
+		return &shared.RefusedError{Err: err, HintText: hints[refused.Code]}
 	}
-	return nil
+	return &shared.UnavailableError{Err: fmt.Errorf("create the tables of the shared log: %w", err)}
+}
+
+// hints say what to do about refusals that do not pass by themselves, by SQLSTATE.
+var hints = map[string]string{
+	"28000": "let the user connect in pg_hba.conf, or name another user",
+	"28P01": "correct user and password in the URL",
+	"3D000": "create the database, or name another one in the URL",
+	"42501": "GRANT CREATE ON DATABASE to the user, or create the schema as one that the user owns",
+}
+
+// Synced asks the server whether what it acknowledges is on its disk. doubt is why that is not known; the error is a
+// *shared.UnsafeError if it is not.
+func (l *Log) Synced(ctx context.Context) (doubt string, err error) {
+	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
+		var value string
+		if err := l.pool.QueryRow(ctx, "SELECT current_setting($1)", setting).Scan(&value); err != nil {
+			return "", &shared.UnavailableError{Err: err}
+		}
+		if value == "off" {
+			return "", &shared.UnsafeError{Detail: "the database server has " + setting + " off",
+				HintText: "set " + setting + " = on in postgresql.conf, or set cluster.durability to relaxed"}
+		}
+	}
+	return "", nil
 }
 
 // Close implements shared.Log.
