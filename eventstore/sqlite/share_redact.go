@@ -1,6 +1,11 @@
 package sqlite
 
-import "github.com/pronto-lab/openclawd/eventstore/shared"
+import (
+	"context"
+
+	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
+)
 
 // IsShared reports whether this log is a copy of a shared one.
 func (db *DB) IsShared() bool { return db.opts.Shared != nil }
@@ -12,4 +17,17 @@ func (db *DB) SharedLeft() (left shared.Left, ok bool) {
 		return left, false
 	}
 	return says.Left(), true
+}
+
+// CarriedOut records that the files of this node have lost the payloads that events order to be redacted. It is in the
+// same file, so that a backup which is restored does not say so of what it still contains.
+func (db *DB) CarriedOut(ctx context.Context, orders []int64) error {
+	return db.Exclusive(ctx, func(tx eventstore.Tx) error {
+		for _, seq := range orders {
+			if _, err := tx.Exec("INSERT OR IGNORE INTO redactions_here (seq) VALUES (?)", seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
 }

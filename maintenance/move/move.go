@@ -69,7 +69,7 @@ func (e *TargetError) Error() string {
 func (e *TargetError) Unwrap() error { return e.Err }
 func (e *TargetError) Code() string  { return "target_not_empty" }
 func (e *TargetError) Hint() string {
-	return "nothing was changed. Name another stream or schema, or delete what is there if nobody needs it"
+	return "nothing was changed. Name another stream or schema, or delete what is there if it is not needed"
 }
 
 // HeldError is returned for a shared log that another node writes.

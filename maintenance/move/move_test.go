@@ -359,3 +359,35 @@ func TestACopyIsNotWrittenAlone(t *testing.T) {
 	}
 	run(t, path, "", "", func(n *node) { n.work(t, 1) })
 }
+
+// What a person asks for reads the configuration, changes it, and says so without the password.
+func TestARequestGoesThereAndBack(t *testing.T) {
+	t.Parallel()
+	path := newTeam(t, 5)
+	url := "nats://" + strings.Replace(natstest.One(t).Address(), "127.0.0.1", "ann:s3cret@127.0.0.1", 1) + "/team"
+	file := filepath.Join(filepath.Dir(path), "openclaw.json")
+	ask := func(to string) (string, error) {
+		var said strings.Builder
+		r := move.Request{Options: move.Options{DB: path, To: to, Now: time.Now}, Configured: true, Token: "0123456789abcdef"}
+		answer, err := r.Run(t.Context(), config.ReadDocument(file, func(string) string { return "" }))
+		if err == nil {
+			err = answer.Write(&said, &said)
+		}
+		return said.String(), err
+	}
+	var setting *config.SettingError
+	for _, to := range []string{"", "file", "nats://x"} {
+		if _, err := ask(to); !errors.As(err, &setting) || setting.Setting != "--to" {
+			t.Errorf("--to %q: %v", to, err)
+		}
+	}
+	for _, to := range []string{url, "file"} {
+		said, err := ask(to)
+		if err != nil || !strings.HasPrefix(said, "moved ") && !strings.HasPrefix(said, "note: ") || !strings.Contains(said, "changed "+file) || strings.Contains(said, "s3cret") {
+			t.Errorf("--to %q: %s, %v", to, said, err)
+		}
+	}
+	if loaded, _ := config.Load(file, func(string) string { return "" }); loaded.SharedLog().URL != "" {
+		t.Error("the configuration still names a shared log")
+	}
+}

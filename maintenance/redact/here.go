@@ -61,20 +61,16 @@ func (r *Redactor) notHere(ctx context.Context) (list []carriedOut, err error) {
 	return list, nil
 }
 
-// doneHere records that the files of this node have lost these payloads. A backup that is restored does not say so of
-// what it still contains, because the record is in the same file.
+// doneHere records that the files of this node have lost these payloads.
 func (r *Redactor) doneHere(ctx context.Context, done []carriedOut) error {
 	if len(done) == 0 {
 		return nil
 	}
-	return r.o.Log.Exclusive(ctx, func(tx eventstore.Tx) error {
-		for i := range done {
-			if _, err := tx.Exec("INSERT OR IGNORE INTO redactions_here (seq) VALUES (?)", done[i].seq); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil)
+	seqs := make([]int64, len(done))
+	for i := range done {
+		seqs[i] = done[i].seq
+	}
+	return r.o.Log.CarriedOut(ctx, seqs)
 }
 
 // shared removes the payloads from the log that nodes share.

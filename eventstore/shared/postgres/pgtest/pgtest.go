@@ -111,7 +111,7 @@ func (in *installation) run(t testing.TB, program string, args ...string) {
 	run(t, in.as, filepath.Join(in.bin, program), args...)
 }
 
-// server returns one that has not begun.
+// server returns one that does not run yet.
 func (in *installation) server(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{in: in, Address: freeAddress(t)}
