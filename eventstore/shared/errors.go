@@ -130,6 +130,39 @@ func (e *FollowerError) Error() string {
 func (e *FollowerError) Code() string { return "follower" }
 func (e *FollowerError) Hint() string { return "send writes to the node that writes" }
 
+// RefusedError is returned when the servers of a shared log refuse to be used like this, until people change something.
+type RefusedError struct {
+	Err      error
+	HintText string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the shared log cannot be opened: %v", e.Err)
+}
+func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Code() string  { return "shared_refused" }
+func (e *RefusedError) Hint() string  { return e.HintText }
+
+// CopyError is returned when the file of a node that shares its log is opened without that log, to write.
+type CopyError struct{ Path string }
+
+func (e *CopyError) Error() string {
+	return fmt.Sprintf("%s is a copy of a shared log: what is appended to it alone would be missing there", e.Path)
+}
+func (e *CopyError) Code() string { return "shared_copy" }
+func (e *CopyError) Hint() string {
+	return "set cluster.log in openclaw.json, and let the server do this; or run openclawd store move --to file, which makes the file a log of its own"
+}
+
+// UnsafeError is returned for a shared log whose servers may lose records that they have acknowledged.
+type UnsafeError struct{ Detail, HintText string }
+
+func (e *UnsafeError) Error() string {
+	return "a power cut may lose acknowledged events of the shared log: " + e.Detail
+}
+func (e *UnsafeError) Code() string { return "shared_not_durable" }
+func (e *UnsafeError) Hint() string { return e.HintText }
+
 var (
 	_ eventstore.Coded = (*ConflictError)(nil)
 	_ eventstore.Coded = (*UnavailableError)(nil)
@@ -140,4 +173,7 @@ var (
 	_ eventstore.Coded = (*DivergedError)(nil)
 	_ eventstore.Coded = (*FencedError)(nil)
 	_ eventstore.Coded = (*FollowerError)(nil)
+	_ eventstore.Coded = (*RefusedError)(nil)
+	_ eventstore.Coded = (*CopyError)(nil)
+	_ eventstore.Coded = (*UnsafeError)(nil)
 )

@@ -20,7 +20,13 @@ type Options struct {
 	URL      string        // of one server or several, with commas between them
 	Name     string        // of the log; streams are called after it
 	Replicas int           // of a log that does not exist yet; default 1
-	Connect  []nats.Option // e.g. credentials
+	Connect  []nats.Option // more of the client's options
+
+	Existing       bool   // do not create a log that does not exist
+	User, Password string // without a password the user is a token; "" for none
+	Credentials    string // file of a user's JWT and key; "" for none
+	CA, Cert, Key  string // files for TLS; "" for none
+
 	// Attempt is how long one try to store a record waits for its answer, which may have been lost; default 1 s.
 	Attempt time.Duration
 }
@@ -57,19 +63,44 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if opts.Attempt == 0 {
 		opts.Attempt = time.Second
 	}
-	conn, err := nats.Connect(opts.URL, append([]nats.Option{
-		nats.Name("openclawd " + opts.Name), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // what is sent while disconnected fails at once: it must not arrive later
-	}, opts.Connect...)...)
+	conn, err := nats.Connect(opts.URL, opts.connection()...)
 	if err != nil {
-		return nil, &shared.UnavailableError{Err: err}
+		return nil, refusal(err)
 	}
 	l := &Log{opts: opts, conn: conn}
-	if err := l.open(ctx); err != nil {
+	err = checkVersion(conn.ConnectedServerVersion())
+	if err == nil {
+		err = l.open(ctx)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// connection returns the options of the client.
+func (o *Options) connection() []nats.Option {
+	list := []nats.Option{
+		nats.Name("openclawd " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond),
+		nats.ReconnectBufSize(-1), // what is sent while disconnected fails at once: it must not arrive later
+	}
+	switch {
+	case o.User != "" && o.Password != "":
+		list = append(list, nats.UserInfo(o.User, o.Password))
+	case o.User != "":
+		list = append(list, nats.Token(o.User))
+	}
+	if o.Credentials != "" {
+		list = append(list, nats.UserCredentials(o.Credentials))
+	}
+	if o.CA != "" {
+		list = append(list, nats.RootCAs(o.CA))
+	}
+	if o.Cert != "" {
+		list = append(list, nats.ClientCert(o.Cert, o.Key))
+	}
+	return append(list, o.Connect...)
 }
 
 func (l *Log) open(ctx context.Context) (err error) {
@@ -88,7 +119,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 		config jetstream.StreamConfig
 	}{{&l.records, records}, {&l.redacted, redacted}, {&l.leases, leases}} {
 		if *s.stream, err = l.stream(ctx, s.config); err != nil {
-			return fmt.Errorf("open stream %s: %w", s.config.Name, err)
+			return fmt.Errorf("open stream %s: %w", s.config.Name, refusal(err))
 		}
 	}
 	return nil
@@ -99,10 +130,13 @@ func (l *Log) stream(ctx context.Context, config jetstream.StreamConfig) (jetstr
 	for {
 		s, err := l.js.Stream(ctx, config.Name)
 		if err == nil {
-			return s, nil
+			return s, checkStream(config, s.CachedInfo().Config)
 		}
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return nil, &shared.UnavailableError{Err: err}
+		switch {
+		case !errors.Is(err, jetstream.ErrStreamNotFound):
+			return nil, err
+		case l.opts.Existing:
+			return nil, eventstore.ErrNotFound
 		}
 		s, err = l.js.CreateStream(ctx, config)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node may have been faster

@@ -20,6 +20,8 @@ import (
 type Options struct {
 	URL  string // postgres://user@host/database
 	Name string // schema that has the tables; created if it does not exist
+	// Existing asks for a log that exists: otherwise the error is eventstore.ErrNotFound.
+	Existing bool
 	// Attempt is how long one try to store a record waits for its answer, which may have been lost; default 2 s.
 	Attempt time.Duration
 }
@@ -29,6 +31,8 @@ type Log struct {
 	opts   Options
 	pool   *pgxpool.Pool
 	schema string // quoted
+
+	warnings warnings
 }
 
 var _ shared.Log = (*Log)(nil)
@@ -36,9 +40,22 @@ var _ shared.Log = (*Log)(nil)
 // names are those of schemas that need no quotes, so that they can be typed.
 var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,48}$`)
 
+// IsName reports whether a log can have a name.
+func IsName(name string) bool { return names.MatchString(name) }
+
+const badURL = "give postgres://USER@HOST/DATABASE; in a password write other characters than letters and digits as %XX"
+
+// CheckURL returns what is wrong with a URL, without naming any of it.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return errors.New(badURL)
+	}
+	return nil
+}
+
 // Open connects to a log, and creates its tables if they do not exist.
 func Open(ctx context.Context, opts Options) (*Log, error) {
-	if !names.MatchString(opts.Name) {
+	if !IsName(opts.Name) {
 		return nil, &eventstore.InvalidError{Field: "name", Value: opts.Name, HintText: "use 1 to 49 lower case letters, digits and _, a letter first"}
 	}
 	if opts.Attempt == 0 {
@@ -46,7 +63,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	}
 	config, err := pgxpool.ParseConfig(opts.URL)
 	if err != nil {
-		return nil, &eventstore.InvalidError{Field: "url", Value: "postgres://...", HintText: "give postgres://user@host/database"} // it may have a password
+		return nil, &eventstore.InvalidError{Field: "url", Value: "postgres://...", HintText: badURL} // it may have a password
 	}
 	// Whatever the default of the database is, what is acknowledged is on its disk, and on those of synchronous standbys.
 	if config.ConnConfig.RuntimeParams["synchronous_commit"] == "" {
@@ -57,12 +74,18 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 		config.ConnConfig.ConnectTimeout = opts.Attempt
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "openclawd " + opts.Name
+	l := &Log{opts: opts, schema: pgx.Identifier{opts.Name}.Sanitize()}
+	config.ConnConfig.OnNotice = l.warnings.note
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, &shared.UnavailableError{Err: err}
 	}
-	l := &Log{opts: opts, pool: pool, schema: pgx.Identifier{opts.Name}.Sanitize()}
-	if err := l.create(ctx); err != nil {
+	l.pool = pool
+	open := l.create
+	if opts.Existing {
+		open = l.find
+	}
+	if err := open(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -87,10 +110,57 @@ func (l *Log) create(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return &shared.UnavailableError{Err: fmt.Errorf("create the tables of the shared log: %w", err)}
+	if err == nil {
+		return nil
+	}
+	return refusal("create the tables of the shared log", err)
+}
+
+// find looks for the tables.
+func (l *Log) find(ctx context.Context) error {
+	var there bool
+	err := l.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", l.schema+".records").Scan(&there)
+	switch {
+	case err != nil:
+		return refusal("look for the shared log", err)
+	case !there:
+		return eventstore.ErrNotFound
 	}
 	return nil
+}
+
+// refusal says of an error of opening whether it passes by itself.
+func refusal(doing string, err error) error {
+	refused := new(pgconn.PgError)
+	switch {
+	case errors.As(err, &refused) && hints[refused.Code] != "":
+		return &shared.RefusedError{Err: err, HintText: hints[refused.Code]}
+	}
+	return &shared.UnavailableError{Err: fmt.Errorf("%s: %w", doing, err)}
+}
+
+// hints say what to do about refusals that do not pass by themselves, by SQLSTATE.
+var hints = map[string]string{
+	"28000": "let the user connect in pg_hba.conf, or name another user",
+	"28P01": "correct user and password in the URL",
+	"3D000": "create the database, or name another one in the URL",
+	"42501": "GRANT CREATE ON DATABASE to the user, or create the schema as one that the user owns",
+}
+
+// Synced asks the server whether what it acknowledges is on its disk. doubt is why that is not known; the error is a
+// *shared.UnsafeError if it is not.
+func (l *Log) Synced(ctx context.Context) (doubt string, err error) {
+	for _, setting := range []string{"fsync", "full_page_writes", "synchronous_commit"} {
+		var value string
+		if err := l.pool.QueryRow(ctx, "SELECT current_setting($1)", setting).Scan(&value); err != nil {
+			return "", &shared.UnavailableError{Err: err}
+		}
+		if value == "off" {
+			return "", &shared.UnsafeError{Detail: "the database server has " + setting + " off",
+				HintText: "set " + setting + " = on in postgresql.conf, or set cluster.durability to relaxed"}
+		}
+	}
+	return "", nil
 }
 
 // Close implements shared.Log.
@@ -140,6 +210,7 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 		return &shared.UnavailableError{Err: err}
 	}
 	defer conn.Release()
+	l.warnings.take(conn.Conn().PgConn())
 	// One round trip: a statement that is prepared first would not be sent while answers are lost.
 	done, err := conn.Exec(ctx, "WITH stored AS (INSERT INTO "+l.schema+".records ("+columns+", body) SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea, $5::bytea, $6::bigint, $7::text, $8::bytea"+
 		" WHERE $1::bigint = 1 OR EXISTS (SELECT 1 FROM "+l.schema+".records WHERE number = $1::bigint - 1 AND after = $4::bytea) RETURNING number)"+
@@ -150,6 +221,9 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 	case errors.As(err, &refused) && refused.Code == uniqueViolation:
 		return shared.ErrPlace
 	case errors.As(err, &refused) && refused.Severity == "ERROR":
+		if refused.Code == readOnly {
+			_ = conn.Conn().Close(ctx) // it has become a standby: the next one finds the primary
+		}
 		return &shared.UnavailableError{Err: err} // the statement failed as a whole
 	case err != nil && pgconn.SafeToRetry(err):
 		return &shared.UnavailableError{Err: err} // nothing was sent
@@ -157,18 +231,16 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 		return err
 	case done.RowsAffected() == 0:
 		return shared.ErrPlace
+	case l.warnings.take(conn.Conn().PgConn()):
+		return errWarned
 	}
 	return nil
 }
 
-const uniqueViolation = "23505"
-
-// Read implements shared.Transport, for one try.
-func (l transport) Read(ctx context.Context, after int64, limit int) ([]shared.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*l.opts.Attempt)
-	defer cancel()
-	return l.Log.Read(ctx, after, limit)
-}
+const (
+	uniqueViolation = "23505"
+	readOnly        = "25006"
+)
 
 // Head implements shared.Transport, for one try.
 func (l transport) Head(ctx context.Context) (shared.Head, error) {
@@ -280,4 +352,10 @@ func (l *Log) redact(ctx context.Context, number int64, seqs []int64) error {
 	}
 	_, err = l.pool.Exec(ctx, "UPDATE "+l.schema+".records SET body = $2 WHERE number = $1", number, without.Body)
 	return err
+}
+
+// Left implements shared.Leaver.
+func (l *Log) Left() shared.Left {
+	return shared.Left{Place: "free space and WAL of the database server",
+		Hint: "run VACUUM FULL " + l.opts.Name + ".records and CHECKPOINT, and remove WAL archives and backups made before"}
 }
