@@ -58,6 +58,9 @@ func (p *Program) redactorOptions() redact.Options {
 // runRedactions finishes redactions of an earlier process, and handles new ones until ctx ends.
 func (p *Program) runRedactions(ctx context.Context) error {
 	<-p.caughtUp
+	if p.follows() {
+		return nil
+	}
 	return p.redactor.Run(ctx)
 }
 
@@ -143,7 +146,7 @@ func (p *Program) redactorAlone(ctx context.Context) (*redact.Redactor, error) {
 	o.Lines = p.follower.Blank
 	o.Past = func(context.Context, []int64) error { return asof.ForgetKept(asof.Dir(p.log.Path())) }
 	switch err := p.log.View(ctx, func(tx *sql.Tx) error { return keepsTasks(ctx, tx) }); {
-	case p.opts.Follow || errors.As(err, new(*notKeptError)):
+	case p.withoutAgents() || errors.As(err, new(*notKeptError)):
 	case err != nil:
 		return nil, err
 	default:

@@ -186,7 +186,7 @@ func (o *Options) getenv(name string) string {
 
 // applyTeam records the agents of the configuration in force in the log, unless it has them.
 func (p *Program) applyTeam(ctx context.Context) error {
-	if !p.config.inForce.Found {
+	if !p.config.inForce.Found || p.follows() {
 		return nil
 	}
 	team := p.config.inForce.Applied()
