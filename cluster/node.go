@@ -64,6 +64,8 @@ type Node struct {
 	since  time.Time
 	rest   time.Time                     // until then it does not try to get the lease
 	peers  map[string]health.ClusterNode // by name
+	epoch  int64                         // newest one that was seen
+	moved  chan struct{}                 // closed and replaced when that changes
 	failed error                         // why it is out
 	shaky  error                         // why the shared log could not be used at the last attempt
 	takes  int64                         // times that this node became the writer
@@ -71,7 +73,7 @@ type Node struct {
 
 // New returns a node that does nothing before Run.
 func New(opts Options) *Node {
-	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), peers: map[string]health.ClusterNode{}}
+	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), moved: make(chan struct{}), peers: map[string]health.ClusterNode{}}
 }
 
 func (o *Options) follows() Role {
@@ -87,6 +89,7 @@ func (n *Node) Run(ctx context.Context) error {
 	beside, stop := context.WithCancel(ctx)
 	var others sync.WaitGroup
 	others.Go(func() { n.announce(beside) })
+	others.Go(func() { n.watchEpoch(beside) })
 	if !n.opts.Reader {
 		others.Go(func() { n.watchWriter(beside) })
 	}
@@ -348,6 +351,36 @@ func (n *Node) release(ctx context.Context, lease shared.Lease) {
 	if err := n.opts.Log.Release(ctx, lease); err != nil {
 		n.opts.Logger.Warn("the lease cannot be given back; it ends by itself", "err", err)
 	}
+}
+
+// watchEpoch ends what is passed on to a writer when there is another, until ctx ends.
+func (n *Node) watchEpoch(ctx context.Context) {
+	for wait.For(ctx, looksEvery) == nil {
+		head, _ := n.opts.Store.SharedHead()
+		n.mu.Lock()
+		if head.Epoch != n.epoch {
+			n.epoch = head.Epoch
+			close(n.moved)
+			n.moved = make(chan struct{})
+		}
+		n.mu.Unlock()
+	}
+}
+
+// untilMoved returns a context that ends with the epoch, too.
+func (n *Node) untilMoved(ctx context.Context) (context.Context, context.CancelFunc) {
+	n.mu.Lock()
+	moved := n.moved
+	n.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-moved:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // parts run together. The first that returns an error stops all; those that return nil end alone.

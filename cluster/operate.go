@@ -32,8 +32,9 @@ func (n *Node) StepDown(ctx context.Context) error {
 	return n.until(ctx, func(r Role) bool { return r != Writer })
 }
 
-// Promote makes this node the writer: the one that is steps down first, or has not to be asked if it cannot be reached
-// and force is set. The error says what prevents it.
+// Promote has this node become the writer: the one that is steps down first, or has not to be asked if it cannot be
+// reached and force is set. It returns when nothing is left that could refuse it; State tells when it is done. The error
+// says what prevents it.
 func (n *Node) Promote(ctx context.Context, force bool) error {
 	if n.opts.Reader {
 		return &ReaderError{Node: n.opts.Name}
@@ -55,7 +56,7 @@ func (n *Node) Promote(ctx context.Context, force bool) error {
 	n.rest = time.Time{}
 	n.mu.Unlock()
 	n.wake()
-	return n.until(ctx, func(r Role) bool { return r == Writer })
+	return nil
 }
 
 // looksEvery is how often the role is compared with a wanted one.

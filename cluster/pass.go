@@ -85,9 +85,11 @@ func (p *Passing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.Out.Header.Set(headerToken, p.node.opts.Token)
 			out.Out.Header.Set(headerGrant, grant)
 		}
-	}, ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.fail(w, r, &peer, err) },
+	}, ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { p.fail(w, r, &peer, err) },
 		ErrorLog: slog.NewLogLogger(p.node.opts.Logger.Handler(), slog.LevelDebug)}
-	proxy.ServeHTTP(w, r)
+	ctx, cancel := p.node.untilMoved(r.Context()) // a writer that hangs must not hold its clients when another one is there
+	defer cancel()
+	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // fail answers a request for which the writer gave no answer.

@@ -68,7 +68,7 @@ func (n *Node) watchWriter(ctx context.Context) {
 			n.opts.Logger.Warn("the process of the writer is gone: its lease is ended", "writer", p.Node)
 			n.revoke(ctx, p.Node)
 		}
-		_ = wait.For(ctx, triesEvery)
+		_ = wait.For(ctx, looksEvery)
 	}
 }
 

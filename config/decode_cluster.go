@@ -39,6 +39,9 @@ func (c *Config) decodeCluster(f *fields) {
 		f.invalid(f.object.get("token"), f.at.member("token"), fmt.Sprintf("is shorter than %d characters", minClusterToken), "make one with openssl rand -hex 16, the same for all nodes")
 		k.Token = ""
 	}
+	if !k.On() {
+		*k = Cluster{}
+	}
 	f.done()
 }
 

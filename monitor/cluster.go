@@ -17,7 +17,7 @@ type Cluster interface {
 	State() health.ClusterState
 	// StepDown has the writer give its role to another node.
 	StepDown(ctx context.Context) error
-	// Promote makes this node the writer. force does not ask a writer that cannot be reached.
+	// Promote has this node become the writer; State tells when it is. force does not ask a writer that cannot be reached.
 	Promote(ctx context.Context, force bool) error
 }
 

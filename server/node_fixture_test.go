@@ -167,6 +167,25 @@ func eventually(t *testing.T, what string, is func() bool, why ...func() string)
 	}
 }
 
+// acquaint waits until all nodes know of each other, and of one writer.
+func (a *nodes) acquaint(t *testing.T) {
+	t.Helper()
+	eventually(t, "all nodes know of each other", func() bool {
+		for _, n := range a.list {
+			s, err := n.status(t.Context())
+			if err != nil || len(s.Nodes) != len(a.list) || s.Writer == "" {
+				return false
+			}
+			for _, p := range s.Nodes {
+				if p.Role == cluster.Writer && p.Node != s.Writer || p.Role != cluster.Writer && p.Node == s.Writer {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
 // others are all nodes but some.
 func (a *nodes) others(but ...*clusterNode) []*clusterNode {
 	return slices.DeleteFunc(slices.Clone(a.list), func(n *clusterNode) bool { return slices.Contains(but, n) })
@@ -276,7 +295,7 @@ func (a *nodes) speak(t *testing.T, n int, r *rand.Rand) *speakers {
 	t.Cleanup(all.stop)
 	t.Cleanup(func() {
 		for _, n := range a.list {
-			if t.Failed() && n.v != nil {
+			if n.v != nil {
 				n.v.kill()
 				t.Log(n.told())
 			}

@@ -79,6 +79,7 @@ func TestNodesUnderFaults(t *testing.T) {
 // suffer does one fault, waits until messages are acknowledged again, which is how long it took, and repairs it.
 func (a *nodes) suffer(t *testing.T, fault string, ways []*sharedtest.Proxy, all *speakers, r *rand.Rand) time.Duration {
 	t.Helper()
+	a.acquaint(t)
 	w := a.writer(t)
 	f := a.others(w)[r.IntN(2)]
 	at := time.Now()
@@ -118,7 +119,9 @@ func (a *nodes) suffer(t *testing.T, fault string, ways []*sharedtest.Proxy, all
 	if status, body := post(t, f.api+"/api/cluster/promote"); status != 200 {
 		t.Logf("promote %s: %d %s", f.name, status, body) // the writer may have changed
 	}
-	return all.until(t, at)
+	took := all.until(t, at)
+	a.writer(t)
+	return took
 }
 
 // asker has agents call a tool, through any node, and repeats with the same id what was not accepted.

@@ -27,11 +27,17 @@ func TestNodeTakesOver(t *testing.T) {
 	follower := a.others(writer)[0]
 	all := a.speak(t, 4, rand.New(rand.NewPCG(1, 1)))
 	all.until(t, time.Now())
+	a.acquaint(t)
 	if status, body := post(t, follower.api+"/api/tasks/task_unknown/cancel"); status != http.StatusNotFound {
 		t.Errorf("a write that the follower passes on: %d %s", status, body)
 	}
 	if status, body := post(t, follower.api+"/api/cluster/step-down"); status != http.StatusConflict || !strings.Contains(body, "not_writer") {
 		t.Errorf("a follower that is to step down: %d %s", status, body)
+	}
+	for token, want := range map[string]int{"this is known to all nodes": http.StatusOK, "": http.StatusNotFound, "wrong": http.StatusNotFound} {
+		if status := pulse(t, writer.api, token); status != want {
+			t.Errorf("the pulse of the writer for %q: %d, want %d", token, status, want)
+		}
 	}
 	at := time.Now()
 	writer.v.kill()
@@ -44,13 +50,31 @@ func TestNodeTakesOver(t *testing.T) {
 		s, err := writer.status(t.Context())
 		return err == nil && s.Role == cluster.Follower && s.Writer == follower.name && len(s.Nodes) == 2
 	})
+	a.acquaint(t)
 	if status, body := post(t, writer.api+"/api/cluster/promote"); status != http.StatusOK {
 		t.Errorf("promote: %d %s", status, body)
 	}
+	a.writer(t, writer)
 	all.until(t, time.Now())
 	all.stop()
 	a.settle(t)
 	a.judge(t, all.acknowledged())
+}
+
+// pulse asks for the pulse of a node with a token.
+func pulse(t *testing.T, api, token string) (status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api+cluster.PulsePath, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Openclawd-Node-Token", token)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
 }
 
 // post sends a request without a body.

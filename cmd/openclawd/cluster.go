@@ -62,7 +62,7 @@ Exit codes: 0 it writes; 1 it does not; 78 the server requires another write tok
 			if err != nil {
 				return err
 			}
-			state, err := place.Promote(cmd.Context(), force)
+			state, err := place.Promote(cmd.Context(), force, roleTime)
 			if err != nil {
 				return err
 			}
@@ -73,6 +73,9 @@ Exit codes: 0 it writes; 1 it does not; 78 the server requires another write tok
 	cmd.Flags().BoolVar(&force, "force", false, "also if the node that writes cannot be asked to step down")
 	return cmd
 }
+
+// roleTime is how long a node may take to get another role.
+const roleTime = 30 * time.Second
 
 func newStepDown(p *process) *cobra.Command {
 	var a serverFlags
