@@ -63,12 +63,24 @@ func (n *Node) Pulse(ends context.Context) http.Handler {
 func (n *Node) watchWriter(ctx context.Context) {
 	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, ResponseHeaderTimeout: 2 * time.Second}}
 	defer client.CloseIdleConnections()
+	felt := "" // node whose pulse was felt last, and has not come back since
 	for ctx.Err() == nil {
-		if p, known := n.writer(); known && n.feel(ctx, client, &p) && ctx.Err() == nil && gone(ctx, p.At.API) {
+		p, known := n.writer()
+		switch {
+		case !known:
+			felt = ""
+		case n.feel(ctx, client, &p):
+			felt = p.Node
+		case felt == p.Node && ctx.Err() == nil && gone(ctx, p.At.API): // its listener may end a little later than its connections
 			n.opts.Logger.Warn("the process of the writer is gone: its lease is ended", "writer", p.Node)
 			n.revoke(ctx, p.Node)
+			felt = ""
 		}
-		_ = wait.For(ctx, looksEvery)
+		pause := triesEvery
+		if felt != "" {
+			pause = looksEvery
+		}
+		_ = wait.For(ctx, pause)
 	}
 }
 

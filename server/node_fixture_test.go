@@ -295,7 +295,7 @@ func (a *nodes) speak(t *testing.T, n int, r *rand.Rand) *speakers {
 	t.Cleanup(all.stop)
 	t.Cleanup(func() {
 		for _, n := range a.list {
-			if n.v != nil {
+			if t.Failed() && n.v != nil {
 				n.v.kill()
 				t.Log(n.told())
 			}
