@@ -202,7 +202,7 @@ func (n nodeState) Promote(ctx context.Context, force bool) error {
 // serveRole runs a program for as long as the node has a role.
 func (p *Program) serveRole(ctx context.Context, role cluster.Role, stopping func() bool) error {
 	t := &Program{opts: p.opts, limits: p.limits, logs: p.logs, reads: p.reads, channelMetrics: newChannelMetrics(), caughtUp: make(chan struct{}), answered: newFirstAnswer(),
-		node: p.node, role: role, log: p.log, engine: p.engine}
+		node: p.node, role: role, cluster: p.cluster, log: p.log, engine: p.engine}
 	t.config = newLiveConfig(p.config.path, p.opts.getenv, p.opts.Logger.With("component", "config"))
 	t.notifier = p.notifier
 	t.notifier.Tell = untilStopped(p.notifier.Tell, stopping)

@@ -80,14 +80,24 @@ func pulse(t *testing.T, api, token string) (status int) {
 // post sends a request without a body.
 func post(t *testing.T, url string) (status int, body string) {
 	t.Helper()
-	answer, err := http.Post(url, "application/json", http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return sent(t, r)
+}
+
+// sent sends a request; its status is 0 if the connection ended.
+func sent(t *testing.T, r *http.Request) (status int, body string) {
+	t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err.Error()
 	}
 	return answer.StatusCode, string(text)
 }

@@ -124,6 +124,8 @@ type Program struct {
 	node *node        // nil: the server is no node of a cluster
 	role cluster.Role // of the node while this program runs
 
+	cluster config.Cluster // since the start of the process
+
 	channelMetrics *channelMetrics
 	notifier       supervised
 
@@ -170,8 +172,9 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.configure(); err != nil {
 		return err
 	}
-	if c := &p.config.inForce.Cluster; c.On() {
-		return p.runNode(ctx, c)
+	p.cluster = p.config.inForce.Cluster
+	if p.cluster.On() {
+		return p.runNode(ctx, &p.cluster)
 	}
 	if err := p.open(ctx); err != nil {
 		return err

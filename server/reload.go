@@ -166,6 +166,9 @@ func (p *Program) putInForce(loaded *config.Config, findings config.Findings, ne
 			c.logger.Warn("API address changed: takes effect when openclawd is restarted", "now", p.settings.API.Value, "then", next.API.Value)
 		}
 	}
+	if loaded.Cluster != p.cluster {
+		restart = append(restart, "cluster")
+	}
 	recovered := c.status.Error != ""
 	c.recordInForce(loaded, findings, p.opts.Now(), restart)
 	if recovered {
