@@ -301,7 +301,7 @@ func (n *Node) lead(ctx context.Context, lease shared.Lease) error {
 		n.release(ctx, lease)
 		return err
 	case why = <-lost:
-		n.opts.Logger.Warn("another node writes from now on, or nobody does: ending the services of the writer", "err", why)
+		n.opts.Logger.Warn("another node writes from now on, or none does: ending the services of the writer", "err", why)
 	case <-n.yield:
 		n.opts.Logger.Info("stepping down: ending the services of the writer")
 		n.pause()

@@ -58,7 +58,7 @@ func (n *Node) Pulse(ends context.Context) http.Handler {
 }
 
 // watchWriter holds a connection to the writer, until ctx ends. If it breaks and the writer's machine says that nothing
-// listens there any more, the writer's process is gone: then nobody need wait for the end of its lease. A writer that was
+// listens there any more, the writer's process is gone: then no node need wait for the end of its lease. A writer that was
 // never reached is not judged.
 func (n *Node) watchWriter(ctx context.Context) {
 	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, ResponseHeaderTimeout: 2 * time.Second}}
@@ -84,7 +84,7 @@ func (n *Node) watchWriter(ctx context.Context) {
 	}
 }
 
-// feel returns when the pulse of the writer ends. felt says that it had begun.
+// feel returns when the pulse of the writer ends. felt says that there was one.
 func (n *Node) feel(ctx context.Context, client *http.Client, p *health.ClusterNode) (felt bool) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.At.API+PulsePath, http.NoBody)
 	if err != nil {

@@ -205,7 +205,7 @@ type speaker struct {
 // ack is a message that was acknowledged.
 type ack struct {
 	text      string
-	begun, at time.Time // of the attempt that was acknowledged
+	since, at time.Time // of the attempt that was acknowledged
 }
 
 // run speaks until ctx ends.
@@ -232,7 +232,7 @@ func (s *speaker) run(ctx context.Context) {
 				continue
 			}
 		}
-		text, begun := fmt.Sprintf("%s %d", s.key, said), time.Now()
+		text, since := fmt.Sprintf("%s %d", s.key, said), time.Now()
 		asking, stop := context.WithTimeout(ctx, 2*time.Second)
 		var err error
 		if said == 0 { // a session must be there before anything is said in it
@@ -250,7 +250,7 @@ func (s *speaker) run(ctx context.Context) {
 		}
 		said++
 		s.mu.Lock()
-		s.acks = append(s.acks, ack{text, begun, time.Now()})
+		s.acks = append(s.acks, ack{text, since, time.Now()})
 		s.mu.Unlock()
 	}
 }
@@ -266,7 +266,7 @@ func (s *speaker) firstAfter(moment time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.acks {
-		if a.begun.After(moment) {
+		if a.since.After(moment) {
 			return a.at, true
 		}
 	}
