@@ -95,6 +95,7 @@ var promises = []struct {
 	{"Maintenance", []promise{
 		{"restore", "A restored backup verifies and answers the same."},
 		{"redaction", "Redacted text is in nothing that openclawd keeps, also after a kill."},
+		{"move-store", "A log moved between file, JetStream and Postgres is the same at each stop, also after a kill."},
 		{"archives", "An archived log is read as before, also after a kill."},
 		{"verify", "`verify` finds changes of tables, task files and the mirror."},
 		{"debugger", "Stepping through a log in any order shows the tables as of the current event."},

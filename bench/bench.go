@@ -53,6 +53,7 @@ func benchmarks() []benchmark {
 		{"tools", "a call of a tool of a local MCP server, beyond the tool's own time, with its intent and its end on disk", runTools},
 		{"search", "searches in 100,000 messages, and how fast these are fed to the search file", runSearch},
 		{"memory", "resident memory and first answer of a server over a big log", runMemory},
+		{"cluster", "a log on NATS JetStream: appends beside one node and the raw broker, reads of nodes that follow, and how far they are behind", runCluster},
 		{"replay", "tables as of an event against a rebuild, answers as of an event against plain and live ones, steps either way, and chain verification against plain reads", runReplay},
 	}
 }

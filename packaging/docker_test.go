@@ -21,7 +21,7 @@ func text(t *testing.T, path ...string) string {
 func TestContainersAreClosed(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("docker/compose*.yaml")
-	if err != nil || len(files) != 3 {
+	if err != nil || len(files) != 4 {
 		t.Fatalf("found %v, %v", files, err)
 	}
 	published := regexp.MustCompile(`(?m)^ +- "?([^"\n]*\d+:\d+)"?$`)
@@ -45,6 +45,20 @@ func TestComposeTakesTheTestedLitestream(t *testing.T) {
 	version := regexp.MustCompile(`litestream/litestream:(\S+)`).FindStringSubmatch(text(t, "docker", "compose.litestream.yaml"))
 	if version == nil || !strings.Contains(text(t, "..", "docs", "litestream.md"), "Tested with Litestream "+version[1]+"\n") {
 		t.Errorf("compose.litestream.yaml takes %v, which docs/litestream.md does not say is tested", version)
+	}
+}
+
+// The NATS servers sync what they acknowledge, and have the version that is tested.
+func TestComposeTakesTheTestedNATS(t *testing.T) {
+	t.Parallel()
+	version := regexp.MustCompile(`image: nats:(\S+)`).FindStringSubmatch(text(t, "docker", "compose.cluster.yaml"))
+	if version == nil || !strings.Contains(text(t, "..", "go.mod"), "github.com/nats-io/nats-server/v2 v"+version[1]+"\n") {
+		t.Errorf("compose.cluster.yaml takes %v, go.mod another one", version)
+	}
+	for _, file := range []string{text(t, "docker", "nats.conf"), text(t, "..", "docs", "cluster.md")} {
+		if !strings.Contains(file, "sync_interval: always") {
+			t.Error("a configuration of NATS does not sync")
+		}
 	}
 }
 

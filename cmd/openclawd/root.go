@@ -70,6 +70,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newProjections(p),
 		newConfig(p),
 		newVerify(p),
+		newStore(p),
 		newRedact(p),
 		newBackup(p),
 		newArchive(p),

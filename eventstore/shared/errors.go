@@ -144,6 +144,17 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 func (e *RefusedError) Code() string  { return "shared_refused" }
 func (e *RefusedError) Hint() string  { return e.HintText }
 
+// CopyError is returned when the file of a node that shares its log is opened without that log, to write.
+type CopyError struct{ Path string }
+
+func (e *CopyError) Error() string {
+	return fmt.Sprintf("%s is a copy of a shared log: what is appended to it alone would be missing there", e.Path)
+}
+func (e *CopyError) Code() string { return "shared_copy" }
+func (e *CopyError) Hint() string {
+	return "set cluster.log in openclaw.json, and let the server do this; or run openclawd store move --to file, which makes the file a log of its own"
+}
+
 // UnsafeError is returned for a shared log whose servers may lose records that they have acknowledged.
 type UnsafeError struct{ Detail, HintText string }
 
@@ -207,5 +218,6 @@ var (
 	_ eventstore.Coded = (*FencedError)(nil)
 	_ eventstore.Coded = (*FollowerError)(nil)
 	_ eventstore.Coded = (*RefusedError)(nil)
+	_ eventstore.Coded = (*CopyError)(nil)
 	_ eventstore.Coded = (*UnsafeError)(nil)
 )

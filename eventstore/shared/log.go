@@ -76,3 +76,9 @@ type Log interface {
 	// Close ends the connection. Nothing may be called afterwards.
 	Close() error
 }
+
+// Leaver is implemented by logs whose storage keeps redacted payloads for a while after Redact.
+type Leaver interface{ Left() Left }
+
+// Left says where payloads are left after Redact, and what to do about it.
+type Left struct{ Place, Hint string }

@@ -54,6 +54,7 @@ type Options struct {
 	LockWait time.Duration // wait for another process that holds the write lock; default 5 s
 	MaxPages int64         // refuse to grow past this many 4 KiB pages; 0: no limit
 	Shared   shared.Log    // what this log is a copy of; nil: it is the only one. See Lead and Follow
+	Alone    bool          // open a copy of a shared log although Shared is nil. See SetCopy
 	Payloads Payloads      // restores payloads that were moved out of the file; nil: blank ones are shown as redacted
 
 	SharedWait time.Duration // how long an append waits for Shared to store it; default 5 s
@@ -189,6 +190,9 @@ func (db *DB) open(ctx context.Context) error {
 		return err
 	}
 	if err := db.migrate(ctx); err != nil {
+		return err
+	}
+	if err := db.checkCopy(ctx); err != nil {
 		return err
 	}
 	if err := db.openReaders(); err != nil {

@@ -395,7 +395,11 @@ func TestNodeWithAnotherLogStopsAndSaysWhere(t *testing.T) {
 	appendTo(t, writer, 20)
 	closeLog(t, other)
 
-	alone, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed})
+	opts := sqlite.Options{Path: path, Durability: sqlite.DurabilityRelaxed}
+	_, err := sqlite.Open(t.Context(), opts)
+	wantAs[*shared.CopyError](t, err)
+	opts.Alone = true
+	alone, err := sqlite.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

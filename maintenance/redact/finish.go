@@ -21,6 +21,7 @@ const (
 	stepLines       = "lines"
 	stepFiles       = "files"
 	stepStored      = "stored"
+	stepShared      = "shared"
 	stepSpace       = "space"
 	stepEnd         = "end"
 )
@@ -29,7 +30,8 @@ const (
 const maxSweeps = 5
 
 // Finish removes blanked payloads from everything derived from them, for all pending redactions, and records that in
-// the log. tell may be nil.
+// the log. Where nodes share the log, a node that does not write does so for its own files, and the log is told by the
+// one that writes, which also removes them from the shared log. tell may be nil.
 func (r *Redactor) Finish(ctx context.Context, tell func(redaction.Progress)) (err error) {
 	r.busy.Lock()
 	defer r.busy.Unlock()
@@ -37,9 +39,9 @@ func (r *Redactor) Finish(ctx context.Context, tell func(redaction.Progress)) (e
 		tell = func(redaction.Progress) {}
 	}
 	for {
-		pending, err := r.Pending(ctx)
-		if err == nil && len(pending) > 0 {
-			err = r.forget(ctx, pending, tell)
+		t, err := r.todo(ctx)
+		if err == nil && !t.none() {
+			err = r.forget(ctx, t, tell)
 		}
 		r.updateProgress(func(p *redaction.Progress) {
 			*p = redaction.Progress{}
@@ -47,10 +49,38 @@ func (r *Redactor) Finish(ctx context.Context, tell func(redaction.Progress)) (e
 				p.Error = err.Error()
 			}
 		})
-		if err != nil || len(pending) == 0 {
+		if err != nil || t.none() {
 			return err
 		}
 	}
+}
+
+// todo is what is to be forgotten.
+type todo struct {
+	pending []redactions.Redaction // to be ended in the log
+	here    []carriedOut           // to be removed from the files of this node
+}
+
+func (t *todo) none() bool { return len(t.pending) == 0 && len(t.here) == 0 }
+
+// seqs returns the events whose payloads go.
+func (t *todo) seqs() (seqs []int64) {
+	for i := range t.pending {
+		seqs = append(seqs, t.pending[i].Seqs...)
+	}
+	for i := range t.here {
+		seqs = append(seqs, t.here[i].seqs...)
+	}
+	slices.Sort(seqs)
+	return slices.Compact(seqs)
+}
+
+func (r *Redactor) todo(ctx context.Context) (t todo, err error) {
+	if t.here, err = r.notHere(ctx); err != nil || r.follows() {
+		return t, err
+	}
+	t.pending, err = r.Pending(ctx)
+	return t, err
 }
 
 // cleanup is one run over everything.
@@ -62,35 +92,31 @@ type cleanup struct {
 }
 
 // forget does all steps for these redactions, and ends them.
-func (r *Redactor) forget(ctx context.Context, pending []redactions.Redaction, tell func(redaction.Progress)) error {
+func (r *Redactor) forget(ctx context.Context, t todo, tell func(redaction.Progress)) error {
 	for n := 1; ; n++ {
 		f := &cleanup{Redactor: r, tell: tell}
-		if err := f.all(ctx, seqsOf(pending)); err != nil {
+		if err := f.all(ctx, &t); err != nil {
 			return err
 		}
-		if n == maxSweeps {
-			f.told = true
-			return f.end(ctx, pending)
-		}
-		found, err := r.sweep(ctx, pending)
-		if err != nil {
-			return err
+		found, err := false, error(nil)
+		if f.told = n == maxSweeps; !f.told {
+			if found, err = r.sweep(ctx, t.pending); err != nil {
+				return err
+			}
 		}
 		if !found {
-			return f.end(ctx, pending)
+			if len(t.pending) > 0 {
+				err = f.end(ctx, t.pending)
+			}
+			if err == nil {
+				err = r.doneHere(ctx, t.here)
+			}
+			return err
 		}
-		if pending, err = r.Pending(ctx); err != nil {
+		if t, err = r.todo(ctx); err != nil {
 			return err
 		}
 	}
-}
-
-func seqsOf(pending []redactions.Redaction) (seqs []int64) {
-	for i := range pending {
-		seqs = append(seqs, pending[i].Seqs...)
-	}
-	slices.Sort(seqs)
-	return slices.Compact(seqs)
 }
 
 // at sets the current step.
@@ -102,7 +128,8 @@ func (f *cleanup) at(step string, done, total int64) {
 
 // all does every step. If only the last step, the space, failed the last time, it starts there: a reader that blocks
 // it may stay for long.
-func (f *cleanup) all(ctx context.Context, seqs []int64) (err error) {
+func (f *cleanup) all(ctx context.Context, t *todo) (err error) {
+	seqs := t.seqs()
 	if slices.Equal(f.spaceless, seqs) {
 		f.done = f.soFar
 		return f.space(ctx, seqs)
@@ -144,6 +171,9 @@ func (f *cleanup) all(ctx context.Context, seqs []int64) (err error) {
 		f.done.Files = int64(written)
 	}
 	if err := f.stored(ctx); err != nil {
+		return err
+	}
+	if err := f.shared(ctx, t.pending); err != nil {
 		return err
 	}
 	return f.space(ctx, seqs)

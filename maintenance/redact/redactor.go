@@ -108,10 +108,7 @@ func (r *Redactor) Redact(ctx context.Context, o *redaction.Order) (id string, p
 	r.mu.Unlock()
 	plan = s.plan()
 	plan.Kept = kept
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	r.signal()
 	return id, plan, nil
 }
 
@@ -195,8 +192,15 @@ func (r *Redactor) Redaction(ctx context.Context, id string) (*redactions.Redact
 }
 
 // Run finishes pending redactions, at once and whenever there is a new one, until ctx ends. Failures are logged and
-// retried.
+// retried. It may run before it is known whether this node writes a shared log.
 func (r *Redactor) Run(ctx context.Context) error {
+	if r.o.Log.IsShared() {
+		var watching sync.WaitGroup
+		defer watching.Wait()
+		watched, stop := context.WithCancel(ctx)
+		defer stop()
+		watching.Go(func() { r.watch(watched) })
+	}
 	for failures := 0; ; {
 		err := r.Finish(ctx, nil)
 		if errors.Is(err, eventstore.ErrClosed) || ctx.Err() != nil {

@@ -38,6 +38,9 @@ func (r *Redactor) remaining(ctx context.Context, texts *needles, done bool) ([]
 			list = append(list, coordination.RedactionTrace{Place: path, Hint: "make a new backup (openclawd backup create), then remove this one and its manifest"})
 		}
 	}
+	if left, ok := r.o.Log.SharedLeft(); ok && left.Place != "" {
+		list = append(list, coordination.RedactionTrace{Place: left.Place, Hint: left.Hint})
+	}
 	strays, err := r.orphanArchives()
 	if list = append(list, strays...); err != nil || r.o.StateDir == "" {
 		return list, err

@@ -23,7 +23,7 @@ const sidebar = [
   group("Reference", ["Commands and API", "/commands"], ["API reference", "/api-reference"], ["Gateway methods", "/gateway-methods"], ["Compatibility", "/compat"],
     ["Events", "/events"], ["SQL cookbook", "/sql-cookbook"], ["SQL views", "/schema"], ["Glossary", "/glossary"]),
   group("Operations", ["All tasks", "/operations/"], ["Install", "/operations/install"], ["Configure", "/operations/configure"], ["Back up", "/operations/backup"],
-    ["Litestream", "/litestream"], ["Upgrade", "/operations/upgrade"], ["Monitor", "/operations/monitor"], ["Troubleshoot", "/operations/troubleshoot"],
+    ["Litestream", "/litestream"], ["Several nodes", "/cluster"], ["Upgrade", "/operations/upgrade"], ["Monitor", "/operations/monitor"], ["Troubleshoot", "/operations/troubleshoot"],
     ["Limits", "/operations/limits"]),
   group("Agents", ["Agents and models", "/operations/agents"], ["Messages between agents", "/operations/flows"], ["Tasks", "/operations/tasks"],
     ["Schedules", "/operations/schedules"], ["MCP servers", "/operations/mcp"], ["Files and commands", "/operations/sandbox"], ["Time travel", "/operations/replay"]),

@@ -17,7 +17,8 @@ import (
 type Options struct {
 	Field string // the setting that has the URL, for errors; default cluster.log
 	// Relaxed also opens logs whose servers may lose records that they have acknowledged when their power fails.
-	Relaxed bool
+	Relaxed  bool
+	Existing bool // do not create a log that does not exist: the error is eventstore.ErrNotFound
 	// Attempt is how long one try to store a record waits for its answer; default 1 s (JetStream) or 2 s (Postgres).
 	Attempt time.Duration
 }
@@ -49,7 +50,7 @@ func Open(ctx context.Context, url string, o Options) (*Log, error) {
 }
 
 func (l *Log) open(ctx context.Context, o *Options) error {
-	synced, err := l.connect(ctx, o.Attempt)
+	synced, err := l.connect(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -63,17 +64,17 @@ func (l *Log) open(ctx context.Context, o *Options) error {
 }
 
 // connect opens the log, and returns what asks its servers whether they sync.
-func (l *Log) connect(ctx context.Context, attempt time.Duration) (synced func(context.Context) (string, error), err error) {
+func (l *Log) connect(ctx context.Context, o *Options) (synced func(context.Context) (string, error), err error) {
 	a := l.Address
 	if a.Kind == Postgres {
-		log, err := postgres.Open(ctx, postgres.Options{URL: a.url, Name: a.Name, Attempt: attempt})
+		log, err := postgres.Open(ctx, postgres.Options{URL: a.url, Name: a.Name, Attempt: o.Attempt, Existing: o.Existing})
 		if err != nil {
 			return nil, err
 		}
 		l.Log = log
 		return log.Synced, nil
 	}
-	log, err := jetstream.Open(ctx, jetstream.Options{URL: strings.Join(a.servers, ","), Name: a.Name, Replicas: a.replicas, Attempt: attempt,
+	log, err := jetstream.Open(ctx, jetstream.Options{URL: strings.Join(a.servers, ","), Name: a.Name, Replicas: a.replicas, Attempt: o.Attempt, Existing: o.Existing,
 		User: a.user, Password: a.password, Credentials: a.options.Get("creds"), CA: a.options.Get("ca"),
 		Cert: a.options.Get("cert"), Key: a.options.Get("key")})
 	if err != nil {
@@ -81,4 +82,14 @@ func (l *Log) connect(ctx context.Context, attempt time.Duration) (synced func(c
 	}
 	l.Log = log
 	return func(ctx context.Context) (string, error) { return log.Synced(ctx, a.monitors()) }, nil
+}
+
+// Left implements shared.Leaver.
+func (l *Log) Left() shared.Left {
+	if says, ok := l.Log.(shared.Leaver); ok {
+		left := says.Left()
+		left.Place += " (" + l.Address.String() + ")"
+		return left
+	}
+	return shared.Left{}
 }

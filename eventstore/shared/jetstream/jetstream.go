@@ -22,6 +22,7 @@ type Options struct {
 	Replicas int           // of a log that does not exist yet; default 1
 	Connect  []nats.Option // more of the client's options
 
+	Existing       bool   // do not create a log that does not exist
 	User, Password string // without a password the user is a token; "" for none
 	Credentials    string // file of a user's JWT and key; "" for none
 	CA, Cert, Key  string // files for TLS; "" for none
@@ -131,8 +132,11 @@ func (l *Log) stream(ctx context.Context, config jetstream.StreamConfig) (jetstr
 		if err == nil {
 			return s, checkStream(config, s.CachedInfo().Config)
 		}
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		switch {
+		case !errors.Is(err, jetstream.ErrStreamNotFound):
 			return nil, err
+		case l.opts.Existing:
+			return nil, eventstore.ErrNotFound
 		}
 		s, err = l.js.CreateStream(ctx, config)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another node may have been faster

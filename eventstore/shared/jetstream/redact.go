@@ -102,3 +102,9 @@ func (l *Log) erase(ctx context.Context, in jetstream.Stream, subject string, fi
 	}
 	return nil
 }
+
+// Left implements shared.Leaver.
+func (l *Log) Left() shared.Left {
+	return shared.Left{Place: "Raft logs of the NATS servers",
+		Hint: "servers of a cluster drop it two to three minutes after the redaction; one that was away does so that long after it is back"}
+}

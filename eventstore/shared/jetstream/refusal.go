@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/shared"
 )
 
@@ -23,7 +24,7 @@ func refusal(err error) error {
 	hint := ""
 	api := new(jetstream.APIError)
 	switch {
-	case errors.As(err, new(*shared.RefusedError)):
+	case errors.As(err, new(*shared.RefusedError)), errors.Is(err, eventstore.ErrNotFound):
 		return err
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		hint = "correct user and password in the URL, or the file that creds names"

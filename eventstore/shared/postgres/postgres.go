@@ -20,6 +20,8 @@ import (
 type Options struct {
 	URL  string // postgres://user@host/database
 	Name string // schema that has the tables; created if it does not exist
+	// Existing asks for a log that exists: otherwise the error is eventstore.ErrNotFound.
+	Existing bool
 	// Attempt is how long one try to store a record waits for its answer, which may have been lost; default 2 s.
 	Attempt time.Duration
 }
@@ -29,6 +31,8 @@ type Log struct {
 	opts   Options
 	pool   *pgxpool.Pool
 	schema string // quoted
+
+	warnings warnings
 }
 
 var _ shared.Log = (*Log)(nil)
@@ -70,12 +74,18 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 		config.ConnConfig.ConnectTimeout = opts.Attempt
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = "openclawd " + opts.Name
+	l := &Log{opts: opts, schema: pgx.Identifier{opts.Name}.Sanitize()}
+	config.ConnConfig.OnNotice = l.warnings.note
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, &shared.UnavailableError{Err: err}
 	}
-	l := &Log{opts: opts, pool: pool, schema: pgx.Identifier{opts.Name}.Sanitize()}
-	if err := l.create(ctx); err != nil {
+	l.pool = pool
+	open := l.create
+	if opts.Existing {
+		open = l.find
+	}
+	if err := open(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -101,14 +111,33 @@ func (l *Log) create(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err == nil {
+		return nil
+	}
+	return refusal("create the tables of the shared log", err)
+}
+
+// find looks for the tables.
+func (l *Log) find(ctx context.Context) error {
+	var there bool
+	err := l.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", l.schema+".records").Scan(&there)
+	switch {
+	case err != nil:
+		return refusal("look for the shared log", err)
+	case !there:
+		return eventstore.ErrNotFound
+	}
+	return nil
+}
+
+// refusal says of an error of opening whether it passes by itself.
+func refusal(doing string, err error) error {
 	refused := new(pgconn.PgError)
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &refused) && hints[refused.Code] != "":
 		return &shared.RefusedError{Err: err, HintText: hints[refused.Code]}
 	}
-	return &shared.UnavailableError{Err: fmt.Errorf("create the tables of the shared log: %w", err)}
+	return &shared.UnavailableError{Err: fmt.Errorf("%s: %w", doing, err)}
 }
 
 // hints say what to do about refusals that do not pass by themselves, by SQLSTATE.
@@ -182,6 +211,7 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 		return &shared.UnavailableError{Err: err}
 	}
 	defer conn.Release()
+	l.warnings.take(conn.Conn().PgConn())
 	// One round trip: a statement that is prepared first would not be sent while answers are lost.
 	done, err := conn.Exec(ctx, "WITH stored AS (INSERT INTO "+l.schema+".records ("+columns+", body) SELECT $1::bigint, $2::bigint, $3::bigint, $4::bytea, $5::bytea, $6::bigint, $7::text, $8::bytea"+
 		" WHERE $1::bigint = 1 OR EXISTS (SELECT 1 FROM "+l.schema+".records WHERE number = $1::bigint - 1 AND after = $4::bytea) RETURNING number)"+
@@ -192,6 +222,9 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 	case errors.As(err, &refused) && refused.Code == uniqueViolation:
 		return shared.ErrPlace
 	case errors.As(err, &refused) && refused.Severity == "ERROR":
+		if refused.Code == readOnly {
+			_ = conn.Conn().Close(ctx) // it has become a standby: the next one finds the primary
+		}
 		return &shared.UnavailableError{Err: err} // the statement failed as a whole
 	case err != nil && pgconn.SafeToRetry(err):
 		return &shared.UnavailableError{Err: err} // nothing was sent
@@ -199,18 +232,16 @@ func (l transport) Send(ctx context.Context, r shared.Record) error {
 		return err
 	case done.RowsAffected() == 0:
 		return shared.ErrPlace
+	case l.warnings.take(conn.Conn().PgConn()):
+		return errWarned
 	}
 	return nil
 }
 
-const uniqueViolation = "23505"
-
-// Read implements shared.Transport, for one try.
-func (l transport) Read(ctx context.Context, after int64, limit int) ([]shared.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*l.opts.Attempt)
-	defer cancel()
-	return l.Log.Read(ctx, after, limit)
-}
+const (
+	uniqueViolation = "23505"
+	readOnly        = "25006"
+)
 
 // Head implements shared.Transport, for one try.
 func (l transport) Head(ctx context.Context) (shared.Head, error) {
@@ -322,4 +353,10 @@ func (l *Log) redact(ctx context.Context, number int64, seqs []int64) error {
 	}
 	_, err = l.pool.Exec(ctx, "UPDATE "+l.schema+".records SET body = $2 WHERE number = $1", number, without.Body)
 	return err
+}
+
+// Left implements shared.Leaver.
+func (l *Log) Left() shared.Left {
+	return shared.Left{Place: "free space and WAL of the database server",
+		Hint: "run VACUUM FULL " + l.opts.Name + ".records and CHECKPOINT, and remove WAL archives and backups made before"}
 }

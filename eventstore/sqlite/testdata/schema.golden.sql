@@ -464,6 +464,10 @@ CREATE TABLE projections (
   parked_at    INTEGER           -- ms since 1970
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE redactions_here (
+  seq INTEGER PRIMARY KEY -- of a log.redacted that the files of this node have carried out
+) STRICT;
+
 CREATE TABLE routes (
   id              INTEGER PRIMARY KEY, -- seq of its first event
   route_key       TEXT NOT NULL UNIQUE, -- <workSessionId>::<agent>|<agent>, agents in lower case, sorted
@@ -641,6 +645,10 @@ CREATE TABLE sessions (
   last_account  TEXT NOT NULL,
   last_thread   TEXT NOT NULL,
   aborted       INTEGER NOT NULL     -- 1: the newest answer was broken off
+) STRICT;
+
+CREATE TABLE shared_copy (
+  one INTEGER PRIMARY KEY CHECK (one = 1) -- there is a row if this file is a copy of a shared log, which alone takes appends
 ) STRICT;
 
 CREATE TABLE streams (
