@@ -356,22 +356,26 @@ func (n *Node) release(ctx context.Context, lease shared.Lease) {
 // watchEpoch ends what is passed on to a writer when there is another, until ctx ends.
 func (n *Node) watchEpoch(ctx context.Context) {
 	for wait.For(ctx, looksEvery) == nil {
-		head, _ := n.opts.Store.SharedHead()
-		n.mu.Lock()
-		if head.Epoch != n.epoch {
-			n.epoch = head.Epoch
-			close(n.moved)
-			n.moved = make(chan struct{})
-		}
-		n.mu.Unlock()
+		n.lookAtEpoch()
 	}
+}
+
+// lookAtEpoch returns what is closed when another epoch than the present one is seen.
+func (n *Node) lookAtEpoch() <-chan struct{} {
+	head, _ := n.opts.Store.SharedHead()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if head.Epoch != n.epoch {
+		n.epoch = head.Epoch
+		close(n.moved)
+		n.moved = make(chan struct{})
+	}
+	return n.moved
 }
 
 // untilMoved returns a context that ends with the epoch, too.
 func (n *Node) untilMoved(ctx context.Context) (context.Context, context.CancelFunc) {
-	n.mu.Lock()
-	moved := n.moved
-	n.mu.Unlock()
+	moved := n.lookAtEpoch()
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {

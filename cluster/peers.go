@@ -131,6 +131,12 @@ func (n *Node) Role() Role {
 	return n.role
 }
 
+// HasWriter reports whether another node writes that is known.
+func (n *Node) HasWriter() bool {
+	_, known := n.writer()
+	return known
+}
+
 // writer returns the node that opened the newest epoch, and whether it is another one that is known.
 func (n *Node) writer() (health.ClusterNode, bool) {
 	head, _ := n.opts.Store.SharedHead()

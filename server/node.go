@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -347,10 +348,16 @@ var ofThisNode = []string{ui.Base, "/api/sql", "/api/backups", ofCluster, "/debu
 // ofCluster are the paths of what operators and other nodes have this node do.
 const ofCluster = "/api/cluster/"
 
-// isForWriter reports whether a request is passed on: all that are no reads. The page passes on what it checked itself.
+// ofRunning are reads of what only the program that runs the agents knows.
+var ofRunning = []string{"/api/approvals", "/api/channels", "/api/continuation", "/api/discord/bots", "/api/mcp/servers", "/api/tools/rights"}
+
+// isForWriter reports whether a request is passed on: all that are no reads, and few that are. The page passes on what it
+// checked itself.
 func (p *Program) isForWriter(r *http.Request) bool {
 	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	case http.MethodGet, http.MethodHead:
+		return slices.Contains(ofRunning, r.URL.Path) && p.node.HasWriter()
+	case http.MethodOptions:
 		return false
 	}
 	for _, own := range ofThisNode {

@@ -84,11 +84,11 @@ func post(t *testing.T, url string) (status int, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sent(t, r)
+	return exchange(t, r)
 }
 
-// sent sends a request; its status is 0 if the connection ended.
-func sent(t *testing.T, r *http.Request) (status int, body string) {
+// exchange sends a request; its status is 0 if the connection ended.
+func exchange(t *testing.T, r *http.Request) (status int, body string) {
 	t.Helper()
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -210,9 +210,7 @@ func (p *Program) serveOn(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		return err
 	}
-	if !p.follows() {
-		p.finishRedactions(ctx)
-	}
+	p.finishRedactions(ctx)
 	p.backups = p.newBackups()
 	p.openSearch(ctx)
 	p.openSQL(ctx)

@@ -58,9 +58,6 @@ func (p *Program) redactorOptions() redact.Options {
 // runRedactions finishes redactions of an earlier process, and handles new ones until ctx ends.
 func (p *Program) runRedactions(ctx context.Context) error {
 	<-p.caughtUp
-	if p.follows() {
-		return nil
-	}
 	return p.redactor.Run(ctx)
 }
 
