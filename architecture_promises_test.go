@@ -27,6 +27,7 @@ var promises = []struct {
 		{"append-once", "The same event id appended again changes nothing and gets the first answer, forever."},
 		{"append-only", "Events are never changed or deleted; redaction keeps the hash chain, and a change by another program is found."},
 		{"one-writer", "One process writes a database, under whatever name the file is opened."},
+		{"cluster", "What any node of a cluster acknowledged is in the log of each, in one order, also after kills, pauses and cut connections; no effect is there twice."},
 		{"full-disk", "A full disk refuses appends and nothing else; they recover when there is space."},
 		{"lost-files", "Nothing is acknowledged into database files that were removed, replaced, overwritten or truncated."},
 		{"faults", "Damage to the database file is reported as documented, word for word."},

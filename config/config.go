@@ -34,6 +34,7 @@ type Config struct {
 	Cron        Cron
 	Hooks       Hooks
 	Skills      Skills
+	Cluster     Cluster
 
 	// Settings that openclawd ignores: those of File first, in order, and the number of further ones.
 	Unsupported     []Unsupported

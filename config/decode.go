@@ -36,6 +36,7 @@ func (c *Config) decodeRoot(root *fields) {
 	c.decodeCron(root.within("cron"))
 	c.decodeHooks(root.within("hooks"))
 	c.decodeSkills(root.within("skills"))
+	c.decodeCluster(root.within("cluster"))
 	if model := root.modelChoice("defaultModel"); c.Defaults.Model.Primary == "" { // as in 2026.2
 		c.Defaults.Model = model
 	}

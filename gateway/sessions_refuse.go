@@ -5,6 +5,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination/session"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
 	"github.com/pronto-lab/openclawd/gateway/protocol"
 )
 
@@ -27,9 +28,15 @@ type trouble struct {
 	Hint string `json:"hint"`
 }
 
+// sharedRetry is when a write may be repeated that the shared log of a cluster did not take, in ms.
+const sharedRetry = 500
+
 // troubleOf converts a store failure for the client, without file paths. Other errors stay as they are.
 func troubleOf(err error) error {
 	told, retry := "", int64(fullDiskRetry)
+	if refused := shared.Refusal(err); refused != nil {
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: refused.Error(), Retryable: true, RetryAfter: sharedRetry, Details: trouble{refused.Code(), refused.Hint()}}
+	}
 	var coded eventstore.Coded
 	if !errors.As(err, &coded) {
 		return err

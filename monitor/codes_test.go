@@ -40,6 +40,7 @@ var enumerations = map[string][]declared{
 	"FlowKind":              {{dir: "coordination/a2a", typ: "Kind"}},
 	"FlowOutcome":           {{dir: "coordination/a2a", prefix: "OutcomeOK"}, {dir: "coordination", prefix: "OutcomeValue"}},
 	"FlowPhase":             {{dir: "coordination/a2a", typ: "Phase"}},
+	"ClusterRole":           {{dir: "coordination/health", typ: "ClusterRole"}},
 	"ConfigCode":            {{dir: "config", prefix: "Code"}},
 	"HealthCode":            {{dir: "coordination/health", typ: "Code"}},
 	"MCPState":              {{dir: "coordination/health", typ: "MCPState"}},

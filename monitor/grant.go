@@ -23,13 +23,16 @@ func WithGrant(ctx context.Context, g Grant) context.Context {
 	return context.WithValue(ctx, grantKey{}, g)
 }
 
+// GrantOf returns what WithGrant has granted.
+func GrantOf(ctx context.Context) (g Grant, granted bool) { return grantOf(ctx) }
+
 func grantOf(ctx context.Context) (g Grant, granted bool) {
 	g, granted = ctx.Value(grantKey{}).(Grant)
 	return g, granted
 }
 
 // adminPaths are the writes that take more than the role of an operator.
-var adminPaths = []string{redactionsPath, backupsPath, backupsPath + "/*" + verifyTail}
+var adminPaths = []string{redactionsPath, backupsPath, backupsPath + "/*" + verifyTail, clusterPath + "/step-down", clusterPath + "/promote"}
 
 // checkWrite returns the check of writes to a path.
 func (g Grant) checkWrite(path string) func(*http.Request) *problem {

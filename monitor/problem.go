@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
 	"github.com/pronto-lab/openclawd/internal/budget"
 )
 
@@ -78,6 +79,9 @@ func (s *Server) problemOf(err error, c echo.Context) *problem {
 	if errors.As(err, &held) {
 		return &problem{Status: http.StatusServiceUnavailable, Code: held.Code(), Message: "Other reads use too much memory", Hint: held.Hint(),
 			RetryAfter: max(1, int(budget.RetryAfter.Seconds()))}
+	}
+	if refused := shared.Refusal(err); refused != nil {
+		return &problem{Status: http.StatusServiceUnavailable, Code: refused.Code(), Message: refused.Error(), Hint: refused.Hint(), RetryAfter: 1}
 	}
 	var full *eventstore.DiskFullError
 	if errors.As(err, &full) {

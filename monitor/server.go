@@ -95,6 +95,8 @@ type Options struct {
 
 	Configuration Configuration // nil: none is read here
 
+	Cluster Cluster // nil: this server is no node of a cluster
+
 	Approvals Approvals // nil: another gateway runs the agents, and no approvals are decided here
 	Operator  Operator  // likewise for tasks
 	Pairings  Pairings  // likewise for people who ask to write to agents
@@ -279,6 +281,9 @@ func (s *Server) routes() []endpoint {
 		{http.MethodPost, backupsPath, "POST /api/backups", s.backUp},
 		{http.MethodPost, backupsPath + "/*" + verifyTail, "POST /api/backups/:name/verify", s.verifyBackup},
 		{"", storedPath + "/*", "GET /api/files/:sha256", s.showStored},
+		{"", clusterPath, "GET /api/cluster", s.showCluster},
+		{http.MethodPost, clusterPath + "/step-down", "POST /api/cluster/step-down", s.stepDown},
+		{http.MethodPost, clusterPath + "/promote", "POST /api/cluster/promote", s.promote},
 		{"", configPath + "/check", "GET /api/config/check", s.checkConfig},
 		{"", configPath + "/effective", "GET /api/config/effective", s.showConfig},
 		{"", collaborationsPath, "GET /api/collaborations", s.listCollaborations},

@@ -93,7 +93,7 @@ type agents struct {
 
 // openAgents assembles the agent side. Where another gateway produces the events, there is none.
 func (p *Program) openAgents(ctx context.Context) error {
-	if p.opts.Follow {
+	if p.withoutAgents() {
 		return nil
 	}
 	logger := p.opts.Logger.With("component", "agents")

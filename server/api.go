@@ -31,7 +31,7 @@ func (p *Program) serve(ctx context.Context, listener net.Listener) error {
 	if p.opts.Ready != nil {
 		p.opts.Ready(listener.Addr(), p.gatewayAddress())
 	}
-	return p.answer(ctx, listener, p.answered.of(p.handler()), p.opts.Logger)
+	return p.answer(ctx, listener, p.answered.of(p.ofNode(ctx, p.handler())), p.opts.Logger)
 }
 
 // answer serves HTTP on listener until ctx ends, then drains. Hijacked connections belong to their handler.
@@ -56,11 +56,11 @@ func (p *Program) answer(ctx context.Context, listener net.Listener, handler htt
 	case <-ctx.Done():
 	}
 	logger.Info("draining")
-	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	draining, stop := context.WithTimeout(context.WithoutCancel(ctx), p.limits.drain)
 	defer stop()
 	err := server.Shutdown(draining)
 	if errors.Is(err, context.DeadlineExceeded) {
-		logger.Warn("requests cut off", "after", drainTime)
+		logger.Warn("requests cut off", "after", p.limits.drain)
 		err = server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
@@ -108,7 +108,7 @@ func (p *Program) newMonitor() *monitor.Server {
 		Schedules: p.agents.schedulesOf(), Tools: p.agents.toolsOf(),
 		Continuation: p.explainer(), Reminders: p.agents.remindersOf(),
 		Names: p.agents.names(), Bots: p.agents.bots(), Past: p.past, Redactions: p.redactor, Reads: p.reads, Backup: p.backUp,
-		Backups: backupFiles{p}, Stored: storedFiles{p.files}, Configuration: configurationFile{p}, Replay: p.newReplay(),
+		Backups: backupFiles{p}, Stored: storedFiles{p.files}, Configuration: configurationFile{p}, Cluster: p.clusterOf(), Replay: p.newReplay(),
 		Policy: func(from, to string) (policy.Policy, error) {
 			return access.Explain(p.newConfiguration().InForce(), from, to)
 		},
@@ -129,7 +129,7 @@ func (p *Program) ownTasks() *monitor.OwnTasks {
 func (p *Program) team() []config.Agent { return p.newConfiguration().InForce().Agents }
 
 func (p *Program) mode() string {
-	if p.opts.Follow {
+	if p.withoutAgents() {
 		return "follow"
 	}
 	return "produce"

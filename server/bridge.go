@@ -22,21 +22,25 @@ const maxChatFrame = 256 << 10
 
 // uiGateway has the gateway serve the chat of Task-Hub's pages; nil if none runs here.
 func (p *Program) uiGateway() http.Handler {
-	g := p.gateway
-	if g == nil {
+	if p.follows() && p.node.gateway != nil {
+		return http.HandlerFunc(p.passPage)
+	}
+	if p.gateway == nil {
 		return nil
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who := ui.SessionOf(r.Context())
-		guest := wire.Guest{
-			Client: protocol.Client{ID: "webchat-ui", DisplayName: cmp.Or(who.By, "Task-Hub"), Version: cmp.Or(buildinfo.Read().Version, "dev"),
-				Platform: "web", Mode: "webchat"},
-			Scopes: []string{protocol.ScopeRead}, Caps: []string{"tool-events"}, Methods: chatReads, FrameBytes: maxChatFrame,
-		}
-		if who.Role >= ui.Operate {
-			guest.Scopes = append(guest.Scopes, protocol.ScopeWrite)
-			guest.Methods = slices.Concat(chatReads, chatWrites)
-		}
-		g.server.Admit(w, r, guest)
-	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.admitPage(w, r, ui.SessionOf(r.Context())) })
+}
+
+// admitPage has the gateway serve the chat of a page with what its session permits.
+func (p *Program) admitPage(w http.ResponseWriter, r *http.Request, who ui.Session) {
+	guest := wire.Guest{
+		Client: protocol.Client{ID: "webchat-ui", DisplayName: cmp.Or(who.By, "Task-Hub"), Version: cmp.Or(buildinfo.Read().Version, "dev"),
+			Platform: "web", Mode: "webchat"},
+		Scopes: []string{protocol.ScopeRead}, Caps: []string{"tool-events"}, Methods: chatReads, FrameBytes: maxChatFrame,
+	}
+	if who.Role >= ui.Operate {
+		guest.Scopes = append(guest.Scopes, protocol.ScopeWrite)
+		guest.Methods = slices.Concat(chatReads, chatWrites)
+	}
+	p.gateway.server.Admit(w, r, guest)
 }

@@ -57,6 +57,7 @@ func (c *liveConfig) read() (*config.Config, config.Findings, error) {
 	before := statFiles(c.files)
 	loaded, findings := config.Load(c.path, c.getenv)
 	findings = append(findings, catalogue.Check(loaded)...)
+	findings = append(findings, settings.CheckCluster(loaded)...)
 	if !slices.Equal(c.files, loaded.Files) {
 		c.files = loaded.Files
 		before = statFiles(c.files)

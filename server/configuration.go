@@ -152,6 +152,9 @@ func newPatchNote(what coordination.ConfigPatched, at int64) ([]byte, error) {
 
 // settlePatch appends the event of a file change that is not in the log yet, if the change was made.
 func (p *Program) settlePatch(ctx context.Context) error {
+	if p.follows() {
+		return nil // the next writer on this machine does
+	}
 	path := p.config.path
 	note, done, err := config.Unsettled(path)
 	if err != nil {

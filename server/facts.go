@@ -60,9 +60,10 @@ type facts struct {
 	config    configStatus
 	chain     chainState
 	past      health.PastState
-	redaction string // why redacted texts are not removed everywhere
-	overrides string // why the category overrides file differs from the log
-	free      int64  // bytes, on the database's volume
+	cluster   *health.ClusterState // nil: the server is no node of one
+	redaction string               // why redacted texts are not removed everywhere
+	overrides string               // why the category overrides file differs from the log
+	free      int64                // bytes, on the database's volume
 	freeKnown bool
 
 	workerless []workerless
@@ -72,7 +73,7 @@ func (p *Program) facts(ctx context.Context) *facts {
 	f := &facts{
 		at: p.opts.Now(), gauges: p.log.Gauges(), following: p.opts.Follow, follow: p.followStatus(), mirror: p.mirrorStatus(ctx),
 		search: p.searchState(), taskFiles: p.taskFilesState(ctx), push: p.monitor.PushStats(), gateway: p.gatewayFacts(), backup: p.backups.State(), overdue: p.backups.Overdue(),
-		config: p.configStatus(), overrides: p.overrides.Problem(), redaction: p.redactor.Failing(), chain: p.chain.State(), past: p.pastState(),
+		config: p.configStatus(), overrides: p.overrides.Problem(), redaction: p.redactor.Failing(), chain: p.chain.State(), past: p.pastState(), cluster: p.clusterState(),
 	}
 	if a := p.agents; a != nil {
 		f.agents, f.capacity = &agentFacts{a.worker.Stats(), a.runner.Stats(), a.tools.Stats(), a.mcp.States(), a.workers.Stats()}, p.capacity()
@@ -129,12 +130,12 @@ const (
 
 // warnings are the codes of reasons that do not affect readiness: clients get correct answers.
 var warnings = []health.Code{health.CodeDiskLow, health.CodeDatabaseLinked, health.CodeOverridesDiffer, health.CodeSearchFailing, health.CodeSearchBehind, health.CodeBackupFailed, health.CodeBackupOverdue, health.CodeWorkDead, health.CodeWorkUnknown, health.CodeWorkerMissing,
-	health.CodeTaskFilesFailing, health.CodeTaskFilesEdited, health.CodeTaskFilesRefused, health.CodeDiscordUndelivered, health.CodeChannelUndelivered, health.CodeRedactionFailing, health.CodeChainOverdue}
+	health.CodeTaskFilesFailing, health.CodeTaskFilesEdited, health.CodeTaskFilesRefused, health.CodeDiscordUndelivered, health.CodeChannelUndelivered, health.CodeRedactionFailing, health.CodeChainOverdue, health.CodeSharedUnavailable, health.CodeNodeOut}
 
 // reasons lists what impairs the program, or soon may.
 func (f *facts) reasons() []health.Reason {
 	list := slices.Concat(f.databaseReasons(), f.tableReasons(), f.inputReasons(), f.backupReasons(), f.gatewayReasons(), f.workReasons(),
-		f.taskFileReasons(), f.channelReasons(), f.redactionReasons(), f.chainReasons())
+		f.taskFileReasons(), f.channelReasons(), f.redactionReasons(), f.chainReasons(), f.clusterReasons())
 	for i := range list {
 		list[i].Severity = health.SeverityError
 		if slices.Contains(warnings, list[i].Code) {
@@ -334,7 +335,7 @@ func (p *Program) running(ctx context.Context) health.Running {
 		r.Backup.Last, r.Backup.LastSeq = backups.Last.Time, backups.Last.Seq
 	}
 	past := p.pastState()
-	r.TaskFiles, r.Chain, r.Past = p.taskFilesState(ctx), p.chainStatus(), &past
+	r.TaskFiles, r.Chain, r.Past, r.Cluster = p.taskFilesState(ctx), p.chainStatus(), &past, p.clusterState()
 	if m := p.mirrorStatus(ctx); m.On {
 		r.Mirror = &health.MirrorState{File: m.File, Seq: m.Seq, Lag: m.Lag, Lines: m.Lines, Foreign: m.Foreign, Error: m.Error}
 	}

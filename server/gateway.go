@@ -54,8 +54,8 @@ func (p *Program) openGateway(ctx context.Context) error {
 	if s.Off() {
 		return nil
 	}
-	listener, err := listenForGateway(ctx, &s)
-	if err != nil {
+	listener, err := p.gatewayListener(ctx, &s)
+	if err != nil || listener == nil {
 		return err
 	}
 	logger := p.opts.Logger.With("component", "gateway")
@@ -72,6 +72,18 @@ func (p *Program) openGateway(ctx context.Context) error {
 	}
 	p.gateway = &gatewayPort{listener: listener, bound: s.Listen.Value, logger: logger, page: site, inForce: s}
 	return nil
+}
+
+// gatewayListener binds the address, or takes the turn of the writer of a cluster. It is nil while another node writes:
+// then clients are passed on to that.
+func (p *Program) gatewayListener(ctx context.Context, s *settings.Gateway) (net.Listener, error) {
+	switch {
+	case p.node == nil:
+		return listenForGateway(ctx, s)
+	case p.follows() || p.node.gateway == nil:
+		return nil, nil
+	}
+	return p.node.gateway.begin(), nil
 }
 
 // openPage opens the files of the Control UI, if they are to be served.

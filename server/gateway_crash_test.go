@@ -38,6 +38,7 @@ const (
 	envServeUntilKilled = "OPENCLAWD_TEST_SERVE"
 	envTelegramAPI      = "OPENCLAWD_TEST_TELEGRAM_API"
 	envSlackAPI         = "OPENCLAWD_TEST_SLACK_API"
+	envAddresses        = "OPENCLAWD_TEST_ADDRESSES" // of the API and of the gateway, with a comma between them
 )
 
 // serveUntilKilled says on standard output where its gateway is. It ends with its standard input, also when the test is killed.
@@ -52,6 +53,10 @@ func serveUntilKilled(dir string) (code int) {
 		DiscordAPI: os.Getenv(envDiscordAPI), TelegramAPI: os.Getenv(envTelegramAPI), SlackAPI: os.Getenv(envSlackAPI),
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
+	if api, gateway, given := strings.Cut(os.Getenv(envAddresses), ","); given {
+		p.opts.API, p.opts.Gateway = api, gateway
+		p.opts.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
 	p.opts.Ready = func(_, gateway net.Addr) { fmt.Println(gatewayURL(gateway)) }
 	if err := errors.Join(p.Run(ctx), p.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -63,6 +68,7 @@ func serveUntilKilled(dir string) (code int) {
 // victim is a server as a process of its own.
 type victim struct {
 	cmd    *exec.Cmd
+	stdin  io.Closer
 	url    string
 	stderr bytes.Buffer
 	dead   sync.Once
@@ -79,7 +85,8 @@ func startVictim(t *testing.T, dir string, env ...string) *victim {
 	v.cmd.Env = append(append(os.Environ(), envServeUntilKilled+"="+dir), env...)
 	v.cmd.Stderr = &v.stderr
 	stdout, out := v.cmd.StdoutPipe()
-	_, in := v.cmd.StdinPipe()
+	stdin, in := v.cmd.StdinPipe()
+	v.stdin = stdin
 	if err := errors.Join(out, in, v.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +97,12 @@ func startVictim(t *testing.T, dir string, env ...string) *victim {
 	}
 	v.url = strings.TrimSpace(line)
 	return v
+}
+
+// finish ends the process in order.
+func (v *victim) finish() (err error) {
+	v.dead.Do(func() { err = errors.Join(v.stdin.Close(), v.cmd.Wait()) })
+	return err
 }
 
 // kill is kill -9. When it returns, also from a second call, the process is gone.

@@ -64,6 +64,7 @@ func newMetricsCollector(take func() *facts) *metricsCollector {
 	c.addChannels()
 	c.addAgents()
 	c.addMCP()
+	c.addCluster()
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 
 // newMirror continues the coordination log of the state directory, or returns nil where another gateway writes it.
 func (p *Program) newMirror() *ndjson.Mirror {
-	if !p.opts.Mirror {
+	if !p.opts.Mirror || p.follows() {
 		return nil
 	}
 	return ndjson.NewMirror(ndjson.MirrorOptions{

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pronto-lab/openclawd/cluster"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/database"
@@ -41,13 +42,14 @@ type limits struct {
 	transcriptBytes int64 // memory for messages of transcripts that are read again
 
 	readHeaderTime, readTime time.Duration // for a request's header, and for all of it
+	drain                    time.Duration // for requests in progress during shutdown
 }
 
 func defaultLimits() limits {
 	return limits{importFirstBytes: 64 << 20, reimportFirstBytes: 4 << 20, rebuildFirstEvents: 20_000,
 		chainSettle:     chainSettle,
 		transcriptBytes: 16 << 20,
-		readHeaderTime:  10 * time.Second, readTime: 30 * time.Second}
+		readHeaderTime:  10 * time.Second, readTime: 30 * time.Second, drain: drainTime}
 }
 
 // drainTime is how long requests in progress may take to finish during shutdown.
@@ -119,6 +121,11 @@ type Program struct {
 	redactor    *redact.Redactor
 	chain       *chainCheck
 
+	node *node        // nil: the server is no node of a cluster
+	role cluster.Role // of the node while this program runs
+
+	cluster config.Cluster // since the start of the process
+
 	channelMetrics *channelMetrics
 	notifier       supervised
 
@@ -165,7 +172,10 @@ func (p *Program) run(ctx context.Context) error {
 	if err := p.configure(); err != nil {
 		return err
 	}
-	p.notifier.starting("opening the log")
+	p.cluster = p.config.inForce.Cluster
+	if p.cluster.On() {
+		return p.runNode(ctx, &p.cluster)
+	}
 	if err := p.open(ctx); err != nil {
 		return err
 	}
@@ -173,7 +183,12 @@ func (p *Program) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // closed by serve, unless run returns earlier
+	return p.serveOn(ctx, listener)
+}
+
+// serveOn serves, with an open log, until ctx ends.
+func (p *Program) serveOn(ctx context.Context, listener net.Listener) error {
+	defer listener.Close() // closed by serve, unless it returns earlier
 	if err := p.openGateway(ctx); err != nil {
 		return err
 	}
@@ -217,7 +232,9 @@ func (p *Program) run(ctx context.Context) error {
 	}
 	p.watcher = watch.New(watch.DefaultInterval, p.opts.Logger.With("component", "watch"))
 	p.overrides = p.newOverrides()
-	p.overrides.Check(ctx)
+	if !p.follows() {
+		p.overrides.Check(ctx)
+	}
 	return p.runServices(ctx, append([]service{
 		{"catching up", func(ctx context.Context) error {
 			defer close(p.caughtUp)
@@ -235,22 +252,45 @@ func (p *Program) Close() error {
 	if p.log == nil {
 		return nil
 	}
+	return errors.Join(p.closeBeside(), p.log.Close())
+}
+
+// closeBeside closes what serveOn has opened beside the log.
+func (p *Program) closeBeside() error {
 	if p.follower != nil {
 		p.follower.Close() // Run has done so, unless it returned while starting
 	}
-	return errors.Join(p.closePast(), p.closeSearch(), p.log.Close())
+	return errors.Join(p.closePast(), p.closeSearch())
 }
 
-func (p *Program) open(ctx context.Context) (err error) {
-	p.log, err = sqlite.Open(ctx, sqlite.Options{
-		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value, ""), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
-		Payloads: database.Payloads(p.opts.DB),
-	})
-	if err != nil {
-		return database.OpenError(p.opts.DB, err)
+// open opens the log and the files beside it.
+func (p *Program) open(ctx context.Context) error {
+	if err := p.openLog(ctx); err != nil {
+		return err
 	}
+	p.openBeside()
+	return nil
+}
+
+// openBeside opens the files beside the log.
+func (p *Program) openBeside() {
 	p.files = p.openFiles()
 	p.transcripts = sessions.NewCache(p.limits.transcriptBytes, p.log.Mark)
+}
+
+// openLog opens the log and starts its projections.
+func (p *Program) openLog(ctx context.Context) (err error) {
+	p.notifier.starting("opening the log")
+	options := sqlite.Options{
+		Path: p.opts.DB, Owner: database.Server(p.settings.API.Value, ""), Durability: p.opts.Durability, Now: p.opts.Now, Logger: p.opts.Logger.With("component", "eventstore"),
+		Payloads: database.Payloads(p.opts.DB),
+	}
+	if p.node != nil {
+		options.Shared = p.node.shared
+	}
+	if p.log, err = sqlite.Open(ctx, options); err != nil {
+		return database.OpenError(p.opts.DB, err)
+	}
 	if err := p.log.Warm(ctx); err != nil {
 		return err
 	}
@@ -277,6 +317,10 @@ func (p *Program) catchUp(ctx context.Context) (later []func(context.Context), e
 		p.rebuild(ctx, projections.RebuildOptions{Names: stale})
 	default:
 		later = append(later, func(ctx context.Context) { p.rebuild(ctx, projections.RebuildOptions{Names: stale, Live: true}) })
+	}
+	if p.follows() {
+		p.follower = p.newFollower()
+		return later, ctx.Err()
 	}
 	if err := p.settlePatch(ctx); err != nil {
 		p.config.logger.Error("config patch from before the restart not recorded yet", "err", err)

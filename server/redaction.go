@@ -143,7 +143,7 @@ func (p *Program) redactorAlone(ctx context.Context) (*redact.Redactor, error) {
 	o.Lines = p.follower.Blank
 	o.Past = func(context.Context, []int64) error { return asof.ForgetKept(asof.Dir(p.log.Path())) }
 	switch err := p.log.View(ctx, func(tx *sql.Tx) error { return keepsTasks(ctx, tx) }); {
-	case p.opts.Follow || errors.As(err, new(*notKeptError)):
+	case p.withoutAgents() || errors.As(err, new(*notKeptError)):
 	case err != nil:
 		return nil, err
 	default:

@@ -166,6 +166,9 @@ func (p *Program) putInForce(loaded *config.Config, findings config.Findings, ne
 			c.logger.Warn("API address changed: takes effect when openclawd is restarted", "now", p.settings.API.Value, "then", next.API.Value)
 		}
 	}
+	if loaded.Cluster != p.cluster {
+		restart = append(restart, "cluster")
+	}
 	recovered := c.status.Error != ""
 	c.recordInForce(loaded, findings, p.opts.Now(), restart)
 	if recovered {
@@ -186,7 +189,7 @@ func (o *Options) getenv(name string) string {
 
 // applyTeam records the agents of the configuration in force in the log, unless it has them.
 func (p *Program) applyTeam(ctx context.Context) error {
-	if !p.config.inForce.Found {
+	if !p.config.inForce.Found || p.follows() {
 		return nil
 	}
 	team := p.config.inForce.Applied()

@@ -46,7 +46,7 @@ func (p *Program) services() []service {
 		{"files of messages", p.expireFiles},
 		{"redactions", p.runRedactions},
 		{"verify", p.verifyChain},
-		{"category overrides", p.overrides.Run},
+		{"category overrides", p.runOverrides},
 		{"configuration", p.followConfig},
 	}
 }

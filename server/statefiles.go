@@ -48,7 +48,7 @@ type stateFiles struct {
 }
 
 func (p *Program) importState(ctx context.Context) {
-	if p.opts.Follow || p.agents == nil {
+	if p.withoutAgents() || p.agents == nil {
 		return
 	}
 	s := &stateFiles{p: p, dir: p.opts.StateDir, now: p.opts.Now(), logger: p.opts.Logger.With("component", "import")}

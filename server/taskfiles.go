@@ -49,7 +49,7 @@ func newTaskFiles(p *Program) *taskFiles {
 // openTaskFiles imports existing files before agents start. Those that cannot be imported now are imported at the next
 // start.
 func (p *Program) openTaskFiles(ctx context.Context) {
-	if p.opts.Follow {
+	if p.withoutAgents() {
 		return
 	}
 	t := newTaskFiles(p)

@@ -49,7 +49,7 @@ func (p *Program) openUI() error {
 	logger := p.opts.Logger.With("component", "ui")
 	h := &hub{key: openUIKey(settings.UIKeyFile(p.opts.StateDir), logger), logger: logger}
 	h.configure(p.settings)
-	api := p.monitor.Handler()
+	api := p.ofPage(p.monitor.Handler())
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(monitor.WithGrant(r.Context(), grantOf(ui.SessionOf(r.Context())))))
 	})
@@ -59,7 +59,7 @@ func (p *Program) openUI() error {
 		Store: uiStore{filepath.Join(p.opts.StateDir, uiStoreName)},
 		Mode:  p.mode(), Version: buildinfo.Read().Version,
 		Features: func() ui.Features {
-			return ui.Features{Gateway: p.gateway != nil, SQL: p.sql != nil, Discord: p.hasBots()}
+			return ui.Features{Gateway: p.gateway != nil || p.follows() && p.node.gateway != nil, SQL: p.sql != nil, Discord: p.hasBots()}
 		},
 	})
 	if err != nil {

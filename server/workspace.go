@@ -63,9 +63,11 @@ func (p *Program) watchWorkspaces(ctx context.Context) error {
 		publish: p.monitor.Publish, logger: p.opts.Logger.With("component", "workspaces"),
 		places: map[string]context.CancelFunc{}, dirty: make(chan string), started: make(chan struct{}),
 	}
-	if p.opts.Follow {
+	switch {
+	case p.follows():
+	case p.opts.Follow:
 		w.changes = newChangeLog(p.log, w.seen.Gone, w.read, time.Now)
-	} else {
+	default:
 		w.check = p.taskFiles.syncer.Check
 	}
 	return w.run(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/shared"
 	"github.com/pronto-lab/openclawd/gateway/talkerror"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/maintenance/verify"
@@ -49,7 +50,7 @@ func exitCode(err error) int {
 	case errors.As(err, &locked), errors.As(err, &held), errors.As(err, &late), errors.As(err, &lost), errors.As(err, &busy),
 		errors.Is(err, context.Canceled), isPending(err):
 		return exitAgain
-	case errors.As(err, &config):
+	case errors.As(err, &config), shared.Fatal(err) != nil:
 		return exitConfig
 	}
 	return exitFailed

@@ -58,6 +58,7 @@ Exit codes: 0 done, 1 failed, 2 wrong command line, 75 another openclawd has loc
 		newCall(p),
 		newCron(p),
 		newWorker(p),
+		newCluster(p),
 		newToken(p),
 		newOpen(p),
 		newImport(p),

@@ -29,6 +29,9 @@ func (p *process) writeStatus(r *statusReport) error {
 	} else {
 		add("server", "%s", r.Note)
 	}
+	if c := r.Cluster; c != nil {
+		add("cluster", "node %s, %s; node %s writes since epoch %d; %s behind", c.Node, c.Role, cmp.Or(c.Writer, "(none)"), c.Epoch, output.Count(c.Lag, "event"))
+	}
 	if g := r.Gateway; g != nil {
 		add("gateway", "ws://%s, %s, %s, %s, %s refused", g.Address, g.Auth, output.Count(int64(g.Clients), "client"),
 			output.Count(g.Requests, "request"), output.Thousands(g.Refused))

@@ -42,4 +42,7 @@ const (
 	CodeRedactionFailing     Code = "redaction_failing"
 	CodeChainBroken          Code = "chain_broken"
 	CodeChainOverdue         Code = "chain_overdue"
+	CodeSharedUnavailable    Code = "shared_unavailable"
+	CodeNodeBehind           Code = "node_behind"
+	CodeNodeOut              Code = "node_out"
 )

@@ -39,6 +39,7 @@ type Running struct {
 	Backup    *BackupState    `json:"backup"`
 	Chain     *ChainState     `json:"chain"`
 	Past      *PastState      `json:"past"`
+	Cluster   *ClusterState   `json:"cluster"` // nil: the server is no node of one
 	Clients   *ClientsState   `json:"clients"`
 	Config    *ConfigState    `json:"config"`
 	Database  *DatabaseState  `json:"database"`

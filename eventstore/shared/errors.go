@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -162,6 +163,49 @@ func (e *UnsafeError) Error() string {
 }
 func (e *UnsafeError) Code() string { return "shared_not_durable" }
 func (e *UnsafeError) Hint() string { return e.HintText }
+
+// Refusal returns what callers of an append are told whose error comes from the shared log and passes by itself or at
+// another node; nil for all other errors.
+func Refusal(err error) eventstore.Coded {
+	var (
+		unavailable *UnavailableError
+		uncertain   *UncertainError
+		fenced      *FencedError
+		follower    *FollowerError
+		conflict    *ConflictError
+	)
+	switch {
+	case errors.As(err, &uncertain):
+		return uncertain
+	case errors.As(err, &unavailable):
+		return unavailable
+	case errors.As(err, &fenced):
+		return fenced
+	case errors.As(err, &follower):
+		return follower
+	case errors.As(err, &conflict):
+		return conflict
+	}
+	return nil
+}
+
+// Fatal returns the error of a node that nothing but people can repair; nil for all other errors.
+func Fatal(err error) eventstore.Coded {
+	var (
+		diverged *DivergedError
+		ahead    *AheadError
+		unsound  *UnsoundError
+	)
+	switch {
+	case errors.As(err, &diverged):
+		return diverged
+	case errors.As(err, &ahead):
+		return ahead
+	case errors.As(err, &unsound):
+		return unsound
+	}
+	return nil
+}
 
 var (
 	_ eventstore.Coded = (*ConflictError)(nil)

@@ -62,6 +62,17 @@ type Log interface {
 	// Release gives the lease back; if it is another's meanwhile, nothing changes.
 	Release(ctx context.Context, held Lease) error
 
+	// Revoke ends the lease of a node that is known to be gone, before its time is over. Nothing changes if the lease is
+	// another's. It decides only who may try: a node that is not gone after all is fenced by the next epoch.
+	Revoke(ctx context.Context, node string) error
+
+	// Announce stores what a node says of itself, for ttl at most, in place of what it said before. It is lost without
+	// harm.
+	Announce(ctx context.Context, node string, text []byte, ttl time.Duration) error
+
+	// Announced returns what the nodes said of themselves, by node.
+	Announced(ctx context.Context) (map[string][]byte, error)
+
 	// Close ends the connection. Nothing may be called afterwards.
 	Close() error
 }

@@ -28,8 +28,10 @@ type share struct {
 
 	mu      sync.Mutex
 	role    role
-	head    shared.Head // the newest record that is applied here; its epoch and node are those of the writer
-	refused error       // why no append is taken now, while it leads; nil: they are
+	head    shared.Head   // the newest record that is applied here; its epoch and node are those of the writer
+	refused error         // why no append is taken now, while it leads; nil: they are
+	ended   chan struct{} // closed when what refused says will not pass by itself; of the last Lead
+	counts  SharedCounts
 
 	// What the running batch stores; only the writer goroutine uses them.
 	events []eventstore.Event
@@ -109,11 +111,44 @@ func (s *share) publish() error {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(s.ctx, s.wait)
 	defer cancel()
-	if err := s.log.Append(ctx, r); err != nil {
+	err := s.log.Append(ctx, r)
+	s.count(err)
+	if err != nil {
 		return &publishError{r.Epoch, err}
 	}
 	s.sent = &r
 	return nil
+}
+
+// SharedCounts are numbers of appends to the shared log since the start.
+type SharedCounts struct {
+	Commits   int64 // that were stored
+	Conflicts int64 // that were refused, because another record has the place
+	Failures  int64 // that it did not take, or whose end was unknown
+}
+
+func (s *share) count(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.counts.Commits++
+	case errors.As(err, new(*shared.ConflictError)):
+		s.counts.Conflicts++
+	default:
+		s.counts.Failures++
+	}
+}
+
+// SharedCounts returns what became of this node's appends to the shared log.
+func (db *DB) SharedCounts() SharedCounts {
+	if db.writer == nil || db.writer.share == nil {
+		return SharedCounts{}
+	}
+	s := db.writer.share
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts
 }
 
 // publishError is the failure of a batch in the shared log.
@@ -184,6 +219,7 @@ func (s *share) fence(by shared.Head) error {
 	defer s.mu.Unlock()
 	s.refused = &shared.FencedError{Epoch: s.head.Epoch, By: by}
 	s.role = deposed
+	s.end()
 	return s.refused
 }
 
@@ -191,6 +227,17 @@ func (s *share) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = err
+	if err != nil && fatalShared(err) {
+		s.end()
+	}
+}
+
+// end tells Led. mu is held.
+func (s *share) end() {
+	if s.ended != nil {
+		close(s.ended)
+		s.ended = nil
+	}
 }
 
 // recoverPauses are those between attempts to read the shared log after a failure.
@@ -469,7 +516,33 @@ func (db *DB) Lead(ctx context.Context, lease shared.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.role, s.head, s.refused = leads, lease.Head, nil
+	if s.ended == nil {
+		s.ended = make(chan struct{})
+	}
 	return nil
+}
+
+// Led returns when the node that Lead made the writer cannot be it any more, or when ctx ends. The errors are those of
+// appends: a *shared.FencedError, or one of those of Follow that nothing but people can repair.
+func (db *DB) Led(ctx context.Context) error {
+	if db.writer == nil || db.writer.share == nil {
+		return errNotShared
+	}
+	s := db.writer.share
+	s.mu.Lock()
+	ended, err := s.ended, s.refused
+	s.mu.Unlock()
+	if ended == nil {
+		return err
+	}
+	select {
+	case <-ended:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.refused
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // RedactShared removes payloads of events from the shared log that have been blanked here. It may be repeated.

@@ -11,6 +11,7 @@ func CheckFile(path string, getenv func(string) string, more ...func(*config.Con
 	findings = append(findings, catalogue.Check(loaded)...)
 	findings = append(findings, CheckModels(loaded, getenv)...)
 	findings = append(findings, CheckBots(loaded)...)
+	findings = append(findings, CheckCluster(loaded)...)
 	for _, check := range more {
 		findings = append(findings, check(loaded)...)
 	}

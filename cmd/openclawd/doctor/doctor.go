@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +96,7 @@ const configExposed = configPrefix + "exposed"
 func (c *checkup) checkConfig() {
 	findings := append(slices.Clone(c.place.Findings), settings.CheckModels(c.place.Config, c.getenv)...)
 	findings = append(findings, settings.CheckBots(c.place.Config)...)
+	findings = append(findings, settings.CheckCluster(c.place.Config)...)
 	for i := range findings {
 		f := &findings[i]
 		severity := severityWarning
@@ -130,6 +132,9 @@ func (c *checkup) checkServer(ctx context.Context) {
 	if status != nil {
 		c.server = status
 		c.ok("server_answers", status.API, "openclawd %s is running, up since %s", status.Version, output.Time(status.StartedAt.UnixMilli()))
+		if n := status.Cluster; n != nil {
+			c.ok("cluster_node", status.API, "node %s of a cluster is %s; node %s writes", n.Node, n.Role, cmp.Or(n.Writer, "(none)"))
+		}
 		for _, r := range status.Reasons {
 			tell := c.warn
 			if r.Severity == health.SeverityError {

@@ -112,7 +112,7 @@ func (l *Log) open(ctx context.Context) (err error) {
 	records, redacted, leases := base, base, base
 	records.Name, records.Subjects = l.opts.Name, []string{l.subject()}
 	redacted.Name, redacted.Subjects = l.opts.Name+"-redacted", []string{l.replacement("*")}
-	leases.Name, leases.Subjects = l.opts.Name+"-lease", []string{l.lease()}
+	leases.Name, leases.Subjects = l.opts.Name+"-lease", []string{l.lease(), l.node("*")}
 	leases.MaxMsgsPerSubject, leases.AllowMsgTTL, leases.Discard = 1, true, jetstream.DiscardOld
 	for _, s := range []struct {
 		stream *jetstream.Stream
@@ -148,6 +148,7 @@ func (l *Log) stream(ctx context.Context, config jetstream.StreamConfig) (jetstr
 func (l *Log) subject() string                  { return l.opts.Name + ".records" }
 func (l *Log) replacement(number string) string { return l.opts.Name + ".redacted." + number }
 func (l *Log) lease() string                    { return l.opts.Name + ".lease" }
+func (l *Log) node(token string) string         { return l.opts.Name + ".node." + token }
 
 // Close implements shared.Log.
 func (l *Log) Close() error {

@@ -95,7 +95,21 @@ func (l *Log) Release(ctx context.Context, held shared.Lease) error {
 	if err != nil || h.Token != held.Token || h.sequence == 0 {
 		return err
 	}
-	err = l.leases.DeleteMsg(ctx, h.sequence)
+	return l.drop(ctx, h)
+}
+
+// Revoke implements shared.Log.
+func (l *Log) Revoke(ctx context.Context, node string) error {
+	h, err := l.holding(ctx)
+	if err != nil || h.Node != node || h.sequence == 0 {
+		return err
+	}
+	return l.drop(ctx, h)
+}
+
+// drop deletes the message of a held lease.
+func (l *Log) drop(ctx context.Context, h holder) error {
+	err := l.leases.DeleteMsg(ctx, h.sequence)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}

@@ -53,3 +53,32 @@ func (l *Log) Release(ctx context.Context, held shared.Lease) error {
 	_, err := l.pool.Exec(ctx, "DELETE FROM "+l.schema+".lease WHERE token = $1", held.Token)
 	return err
 }
+
+// Revoke implements shared.Log.
+func (l *Log) Revoke(ctx context.Context, node string) error {
+	_, err := l.pool.Exec(ctx, "DELETE FROM "+l.schema+".lease WHERE node = $1", node)
+	return err
+}
+
+// Announce implements shared.Log.
+func (l *Log) Announce(ctx context.Context, node string, text []byte, ttl time.Duration) error {
+	_, err := l.pool.Exec(ctx, "INSERT INTO "+l.schema+".nodes VALUES ($1, $2, now() + $3) ON CONFLICT (node) DO UPDATE SET said = $2, until = now() + $3",
+		node, text, ttl)
+	return err
+}
+
+// Announced implements shared.Log.
+func (l *Log) Announced(ctx context.Context) (map[string][]byte, error) {
+	rows, err := l.pool.Query(ctx, "SELECT node, said FROM "+l.schema+".nodes WHERE until > now()")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]byte{}
+	var node string
+	var said []byte
+	_, err = pgx.ForEachRow(rows, []any{&node, &said}, func() error {
+		all[node], said = said, nil
+		return nil
+	})
+	return all, err
+}

@@ -103,6 +103,7 @@ func (l *Log) create(ctx context.Context) error {
 			"CREATE INDEX IF NOT EXISTS records_last ON " + l.schema + ".records (last, number)",
 			"CREATE TABLE IF NOT EXISTS " + l.schema + `.lease (one boolean PRIMARY KEY CHECK (one), node text NOT NULL, token text NOT NULL,
  until timestamptz NOT NULL)`,
+			"CREATE TABLE IF NOT EXISTS " + l.schema + ".nodes (node text PRIMARY KEY, said bytea NOT NULL, until timestamptz NOT NULL)",
 		} {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return err

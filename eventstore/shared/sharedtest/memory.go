@@ -21,15 +21,22 @@ type Memory struct {
 	holder  shared.Lease
 	until   time.Time
 	tokens  int
+	said    map[string]saying // by node
 
 	// Appending, if not nil, is called for each record before it is stored, and Appended after that. Their errors are
 	// those of Append, as if the way there, or back, had failed. Set them before the log is used.
 	Appending, Appended func(shared.Record) error
 }
 
+// saying is what a node says of itself.
+type saying struct {
+	text  []byte
+	until time.Time
+}
+
 // NewMemory returns an empty log.
 func NewMemory(now func() time.Time) *Memory {
-	return &Memory{now: now, changed: make(chan struct{})}
+	return &Memory{now: now, changed: make(chan struct{}), said: map[string]saying{}}
 }
 
 var _ shared.Log = (*Memory)(nil)
@@ -182,6 +189,37 @@ func (m *Memory) Release(_ context.Context, held shared.Lease) error {
 		m.holder = shared.Lease{}
 	}
 	return nil
+}
+
+// Revoke implements shared.Log.
+func (m *Memory) Revoke(_ context.Context, node string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.holder.Node == node {
+		m.holder = shared.Lease{}
+	}
+	return nil
+}
+
+// Announce implements shared.Log.
+func (m *Memory) Announce(ctx context.Context, node string, text []byte, ttl time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.said[node] = saying{slices.Clone(text), m.now().Add(ttl)}
+	return ctx.Err()
+}
+
+// Announced implements shared.Log.
+func (m *Memory) Announced(ctx context.Context) (map[string][]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[string][]byte{}
+	for node, s := range m.said {
+		if m.now().Before(s.until) {
+			all[node] = s.text
+		}
+	}
+	return all, ctx.Err()
 }
 
 // Close implements shared.Log. The log stays: other nodes use it.

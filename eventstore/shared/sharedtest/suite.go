@@ -59,6 +59,8 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		{"Lease_OneHolds", oneHolds},
 		{"Lease_FencesByEpoch", fencesByEpoch},
 		{"Lease_EndsByItself", endsByItself},
+		{"Lease_IsRevoked", isRevoked},
+		{"Announce", announces},
 	} {
 		t.Run(aspect.name, func(t *testing.T) {
 			t.Parallel()
@@ -627,6 +629,66 @@ func fencesByEpoch(t *testing.T, s *subject) {
 		t.Fatal(err)
 	}
 	wantAs[*shared.ConflictError](t, s.log.Append(s.ctx, late))
+}
+
+func isRevoked(t *testing.T, s *subject) {
+	held, err := s.log.Acquire(s.ctx, "a", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := s.connect(t)
+	if err := other.Revoke(s.ctx, "c"); err != nil {
+		t.Errorf("revoke what another holds: %v", err)
+	}
+	if err := s.log.Renew(s.ctx, held, time.Minute); err != nil {
+		t.Errorf("renew: %v", err)
+	}
+	for range 2 {
+		if err := other.Revoke(s.ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantAs[*shared.HeldError](t, s.log.Renew(s.ctx, held, time.Minute))
+	if next, err := other.Acquire(s.ctx, "b", time.Minute); err != nil || next.Epoch != 2 {
+		t.Errorf("after it was revoked: %+v, %v", next, err)
+	}
+}
+
+func announces(t *testing.T, s *subject) {
+	other := s.connect(t)
+	if said, err := other.Announced(s.ctx); err != nil || len(said) > 0 {
+		t.Errorf("before anything was said: %v, %v", said, err)
+	}
+	const ttl = time.Second
+	for _, one := range []struct {
+		node, text string
+		ttl        time.Duration
+	}{{"a", "first", time.Minute}, {"마디.1", "brief", ttl}, {"a", "second", time.Minute}} {
+		if err := s.log.Announce(s.ctx, one.node, []byte(one.text), one.ttl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Expire != nil {
+		s.Expire(ttl)
+	}
+	for {
+		said, err := other.Announced(s.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(said["a"]) != "second" {
+			t.Fatalf("%q was said", said)
+		}
+		if len(said) == 1 {
+			break
+		}
+		if string(said["마디.1"]) != "brief" || len(said) > 2 {
+			t.Fatalf("%q was said", said)
+		}
+	}
+	if _, err := s.log.Acquire(s.ctx, "a", time.Minute); err != nil {
+		t.Errorf("what nodes say is no lease: %v", err)
+	}
 }
 
 func endsByItself(t *testing.T, s *subject) {

@@ -1226,6 +1226,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The cluster as this node knows it
+         * @description What this node does, how far it is, and what other nodes have said of themselves in the last seconds. 404 `no_cluster` on a server of its own.
+         */
+        get: operations["showCluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cluster/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make this node the writer
+         * @description The node that writes ends its services in order and gives its role to this one, which GET /api/cluster shows within seconds. 409 if it does not, or if this node only reads. Other nodes do not pass this request on.
+         */
+        post: operations["promoteNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/cluster/step-down": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the writer's role to another node
+         * @description 409 `not_writer` if this node does not write. Other nodes do not pass this request on.
+         */
+        post: operations["stepDownNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/config/check": {
         parameters: {
             query?: never;
@@ -2684,7 +2744,90 @@ export interface components {
             asOfSeq: number;
         };
         /** @enum {string} */
-        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "worker_missing" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "channel_bot_offline" | "channel_bot_limited" | "channel_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue";
+        ClusterRole: "writer" | "follower" | "reader" | "out";
+        ClusterNode: {
+            node: string;
+            role: components["schemas"]["ClusterRole"];
+            at: {
+                /** @description ws://host:port; absent without a gateway */
+                gateway?: string;
+                /** @description http://host:port */
+                api: string;
+            };
+            /**
+             * Format: int64
+             * @description Newest record of the shared log that it has
+             */
+            record: number;
+            /**
+             * Format: int64
+             * @description Newest event that it has
+             */
+            seq: number;
+            /** @description Chain hash of that event */
+            hash: string;
+            /** Format: int64 */
+            epoch: number;
+            version?: string;
+            /**
+             * Format: int64
+             * @description When it said so, by its own clock
+             */
+            saidAtMs: number;
+            /** @description Why it has stopped */
+            error?: string;
+            /** @description Code of the error */
+            code?: string;
+        };
+        ClusterState: {
+            node: string;
+            role: components["schemas"]["ClusterRole"];
+            /**
+             * Format: int64
+             * @description Since when it has the role
+             */
+            sinceMs: number;
+            /** @description Node that opened the newest epoch; empty if there was none */
+            writer: string;
+            /** Format: int64 */
+            epoch: number;
+            /** Format: int64 */
+            record: number;
+            /** Format: int64 */
+            seq: number;
+            hash: string;
+            /**
+             * Format: int64
+             * @description Number of events that another node has and this one lacks
+             */
+            lag: number;
+            /**
+             * Format: int64
+             * @description Times that it became the writer since the start
+             */
+            takeovers: number;
+            /**
+             * Format: int64
+             * @description Records that it appended since the start
+             */
+            commits: number;
+            /**
+             * Format: int64
+             * @description Records that the shared log refused, because another node writes
+             */
+            conflicts: number;
+            /**
+             * Format: int64
+             * @description Records that the shared log did not take, or without an answer
+             */
+            failures: number;
+            /** @description Why the shared log could not be used at the last attempt */
+            error?: string;
+            /** @description By name, with this one */
+            nodes: components["schemas"]["ClusterNode"][];
+        };
+        /** @enum {string} */
+        HealthCode: "database_failing" | "database_lost" | "database_linked" | "io_error" | "database_stalled" | "database_unreadable" | "disk_low" | "projection_parked" | "projection_rebuilding" | "importing" | "log_unreadable" | "log_behind" | "mirror_failing" | "two_producers" | "config_invalid" | "overrides_differ" | "search_behind" | "search_failing" | "backup_failed" | "backup_overdue" | "task_files_failing" | "task_files_edited" | "task_files_refused" | "gateway_ended" | "work_dead" | "work_stuck" | "work_unknown" | "worker_missing" | "discord_bot_offline" | "discord_bot_limited" | "discord_undelivered" | "channel_bot_offline" | "channel_bot_limited" | "channel_undelivered" | "redaction_failing" | "chain_broken" | "chain_overdue" | "shared_unavailable" | "node_behind" | "node_out";
         Readiness: {
             /** @enum {string} */
             status: "ok" | "degraded" | "unready";
@@ -4202,6 +4345,8 @@ export interface components {
                  */
                 widestGap: number;
             } | null;
+            /** @description The node that the server is of a cluster; null if it is none */
+            cluster: components["schemas"]["ClusterState"] | null;
             /** @description Clients of /ws */
             clients: {
                 connected: number;
@@ -5394,6 +5539,20 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["Description"];
+            };
+        };
+        /** @description The node has its new role, or gets it */
+        RoleChanged: {
+            headers: {
+                "X-As-Of-Seq": components["headers"]["AsOf"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {boolean} */
+                    ok: true;
+                    cluster: components["schemas"]["ClusterState"];
+                };
             };
         };
         /** @description It goes on; GET /api/backups shows what becomes of it */
@@ -8371,6 +8530,83 @@ export interface operations {
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
+        };
+    };
+    showCluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterState"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+        };
+    };
+    promoteNode: {
+        parameters: {
+            query?: {
+                /** @description true: end the lease of a writer that cannot be asked */
+                force?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["RoleChanged"];
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    stepDownNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["RoleChanged"];
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
         };
     };
     checkConfig: {

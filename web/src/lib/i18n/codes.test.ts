@@ -24,6 +24,7 @@ const dictionaries: Record<string, Record<string, Word>> = {
   Category: codes.categories,
   ChannelName: channelNames,
   ConfigCode: configCodes,
+  ClusterRole: codes.clusterRoles,
   CollaborationDelivery: codes.deliveries,
   CollaborationStatus: codes.collaborationStatuses,
   ContinuationKind: codes.continuationKinds,

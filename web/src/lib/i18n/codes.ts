@@ -45,6 +45,13 @@ export const taskStates: Record<TaskState, Word> = dictionary({
   failed: { ko: '실패', en: 'failed' },
 });
 
+export const clusterRoles: Record<Schemas['ClusterRole'], Word> = dictionary({
+  writer: { ko: '기록함', en: 'writes' },
+  follower: { ko: '따라감', en: 'follows' },
+  reader: { ko: '읽기만', en: 'reads only' },
+  out: { ko: '멈춤', en: 'stopped' },
+});
+
 export const priorities: Record<Schemas['TaskPriority'], Word> = dictionary({
   urgent: { ko: '긴급', en: 'urgent' },
   high: { ko: '높음', en: 'high' },

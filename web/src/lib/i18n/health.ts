@@ -49,4 +49,7 @@ export const healthReasons: Record<Schemas['HealthCode'], Word> = dictionary({
   redaction_failing: { ko: '지우는 일이 나아가지 않습니다.', en: 'A redaction makes no progress.' },
   chain_broken: { ko: '로그의 사슬이 끊어졌습니다.', en: 'The chain of the log is broken.' },
   chain_overdue: { ko: '로그의 사슬 검사가 늦어지고 있습니다.', en: 'The check of the chain is overdue.' },
+  shared_unavailable: { ko: '함께 쓰는 로그에 쓸 수 없습니다.', en: 'The shared log takes no writes.' },
+  node_behind: { ko: '이 노드가 다른 노드보다 뒤처졌습니다.', en: 'This node is behind the others.' },
+  node_out: { ko: '노드 하나가 로그와 달라 멈췄습니다.', en: 'A node has stopped: it differs from the log.' },
 });

@@ -133,4 +133,13 @@ export const healthSteps: Record<Schemas['HealthCode'], Word> = dictionary({
     ko: 'openclawd verify --chain을 실행하고 서버의 로그에서 이유를 보세요.',
     en: "Run openclawd verify --chain, and look for the reason in the server's log.",
   },
+  shared_unavailable: {
+    ko: '함께 쓰는 로그의 서버를 확인하세요. 읽기는 계속됩니다.',
+    en: 'Look at the servers of the shared log. Reads go on meanwhile.',
+  },
+  node_behind: wait,
+  node_out: {
+    ko: '그 노드의 데이터베이스를 따로 두고, 함께 쓰는 로그나 다른 노드의 백업으로 새로 채우세요.',
+    en: 'Keep a copy of its database, then fill a new one from the shared log or the backup of another node.',
+  },
 });
