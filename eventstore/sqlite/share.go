@@ -365,6 +365,13 @@ func (db *DB) SharedHead() (head shared.Head, writes bool) {
 // locate compares the end of this log with the shared one, and returns the number of the record behind which this node
 // continues. Errors: *shared.AheadError, *shared.DivergedError, or those of the shared log.
 func (db *DB) locate(ctx context.Context, log shared.Log) (after int64, err error) {
+	if after, err = db.placeIn(ctx, log); err == nil {
+		err = db.becomeCopy(ctx)
+	}
+	return after, err
+}
+
+func (db *DB) placeIn(ctx context.Context, log shared.Log) (after int64, err error) {
 	own := db.writer.head.get()
 	if own.Seq == 0 {
 		return 0, nil

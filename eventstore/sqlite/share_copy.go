@@ -12,21 +12,29 @@ const (
 	markCopy = "INSERT OR IGNORE INTO shared_copy (one) VALUES (1)"
 )
 
-// checkCopy marks the file as a copy when it is opened with a shared log, and from then on refuses to write to it
-// without one: its events would be missing from the shared log, and from every other node.
+// checkCopy refuses to write to a copy of a shared log without that: its events would be missing from the shared log, and
+// from every other node.
 func (db *DB) checkCopy(ctx context.Context) error {
+	if db.opts.Shared != nil || db.opts.Alone {
+		return nil
+	}
 	var copies int64
 	if err := db.write.QueryRowContext(ctx, isCopy).Scan(&copies); err != nil {
 		return db.translate("read", err)
 	}
-	switch {
-	case db.opts.Shared != nil && copies == 0:
-		_, err := db.write.ExecContext(ctx, markCopy)
-		return db.translate("mark", err)
-	case db.opts.Shared == nil && copies > 0 && !db.opts.Alone:
+	if copies > 0 {
 		return &shared.CopyError{Path: db.path}
 	}
 	return nil
+}
+
+// becomeCopy marks the file as a copy, once it is known that the shared log has what it has.
+func (db *DB) becomeCopy(ctx context.Context) error {
+	copied, err := db.IsCopy(ctx)
+	if err == nil && !copied {
+		err = db.SetCopy(ctx, true)
+	}
+	return err
 }
 
 // IsCopy reports whether the file is marked as a copy of a shared log.

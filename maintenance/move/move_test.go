@@ -381,6 +381,9 @@ func TestARequestGoesThereAndBack(t *testing.T) {
 			t.Errorf("--to %q: %v", to, err)
 		}
 	}
+	if err := move.NewSetting(config.ReadDocument(file, func(string) string { return "" }), url, false, "0123456789abcdef").Write(t.Context()); err != nil {
+		t.Fatal(err) // before the move, as people may do
+	}
 	for _, to := range []string{url, "file"} {
 		said, err := ask(to)
 		if err != nil || !strings.HasPrefix(said, "moved ") && !strings.HasPrefix(said, "note: ") || !strings.Contains(said, "changed "+file) || strings.Contains(said, "s3cret") {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"time"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/output"
 )
@@ -33,7 +36,9 @@ func (r Request) Run(ctx context.Context, document *config.Document) (*Answer, e
 	}
 	configured := document.Config().SharedLog()
 	if r.Configured {
-		r.From = configured.URL
+		if r.From = configured.URL; r.From == r.To && !isCopy(ctx, r.DB, r.Now) {
+			r.From = alone // cluster.log was set before the log was moved there
+		}
 	}
 	r.From, r.To = urlOf(r.From), urlOf(r.To)
 	r.Relaxed = r.Relaxed || configured.Relaxed
@@ -51,6 +56,16 @@ func (r Request) Run(ctx context.Context, document *config.Document) (*Answer, e
 		return nil, &config.SettingError{Setting: invalid.Field, Value: invalid.Value, HintText: invalid.HintText}
 	}
 	return &Answer{report, setting}, err
+}
+
+// isCopy reports whether a database is a copy of a shared log, or does not exist, so that it can become one.
+func isCopy(ctx context.Context, path string, now func() time.Time) bool {
+	db, err := database.OpenToRead(ctx, path, now)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	copied, err := db.IsCopy(ctx)
+	return errors.Join(err, db.Close()) == nil && copied
 }
 
 // urlOf returns the URL of a shared log; "" for the file of the node alone.
