@@ -161,7 +161,12 @@ func (k *fileKills) round(t *testing.T, r *rand.Rand) {
 	})
 	aim := k.stage.requests()[r.IntN(len(k.stage.requests()))]
 	fault := k.stage.aim(aim, r.IntN(3), r.IntN(2) == 0, strike)
-	c := connect(t, v.url)
+	c, err := client.Dial(t.Context(), v.url, client.Options{Token: "secret"})
+	if err != nil { // struck at a request of its start
+		waitFor(t, "the kill", struck)
+		k.met[aim]++
+		return
+	}
 	for range 1 + r.IntN(4) {
 		k.begins(t, c, r)
 	}
