@@ -44,7 +44,8 @@ type pageAnswer struct {
 	NextAfter  *int64  `json:"nextAfter"`  // of the newer page
 }
 
-// showPage renders a page of a work session; nil if none of the session's events is listed.
+// showPage renders a page of a work session, an empty one if a filter on role or type leaves none of its events; nil if
+// it has none without one either.
 func (v *view) showPage(ctx context.Context, kinds *conversations.Kinds, id int64, q *pageQuery) (*sessionAnswer, *pageAnswer, error) {
 	s, ok, err := conversations.Read(ctx, v.tx, kinds, id)
 	if err != nil || !ok {

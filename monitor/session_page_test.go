@@ -164,7 +164,13 @@ func TestSessionPageDescribesItsEvents(t *testing.T) {
 	if none := get[sessionPart](t, b, "/api/work-sessions/ws?thread=conv:none", http.StatusOK); len(none.seqs()) > 0 || none.NextBefore != nil || none.NextAfter != nil {
 		t.Errorf("an unknown thread: %+v", none)
 	}
-	get[refusal](t, b, "/api/work-sessions/ws?limit=5&role=delegation.subagent", http.StatusNotFound)
+	for _, filter := range []string{"role=delegation.subagent", "type=unheard.of"} {
+		none := get[sessionPart](t, b, "/api/work-sessions/ws?limit=5&"+filter, http.StatusOK)
+		if len(none.seqs()) > 0 || none.Session.EventCount != 0 || none.NextBefore != nil || none.NextAfter != nil {
+			t.Errorf("%s: %+v", filter, none)
+		}
+	}
+	get[refusal](t, b, "/api/work-sessions/none?limit=5", http.StatusNotFound)
 }
 
 // Without parameters of a page the answer has no member of one: programs of before see what they saw.

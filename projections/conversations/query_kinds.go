@@ -51,6 +51,12 @@ func SelectKinds(ctx context.Context, tx *sql.Tx, scope Scope) (*Kinds, error) {
 	return k, rows.Err()
 }
 
+// shown tells whether a kind is listed without a filter on role or type.
+func (k *Kinds) shown(held kindCount) bool {
+	_, shown := k.roles[held.kind]
+	return shown && held.n > 0
+}
+
 // byRole counts the events of a session by role, among those listed without a filter on role or type.
 func (k *Kinds) byRole(held []kindCount) map[coordination.Role]int64 {
 	counts := map[coordination.Role]int64{}

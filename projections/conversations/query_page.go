@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
@@ -53,13 +54,14 @@ func ThreadByName(ctx context.Context, tx *sql.Tx, session int64, name string) (
 	return id, true, nil
 }
 
-// Read reads a work session without its threads. ok is false if it has no listed event.
+// Read reads a work session without its threads. ok is false if it has no event that would be listed without a filter
+// on role or type.
 func Read(ctx context.Context, tx *sql.Tx, kinds *Kinds, id int64) (s *Session, ok bool, err error) {
 	sessions, err := readSessions(ctx, tx, []int64{id})
 	if err != nil {
 		return nil, false, fmt.Errorf("read work session: %w", err)
 	}
-	if len(sessions) == 0 || kinds.extent(sessions[0].base, sessions[0].kinds).Events == 0 {
+	if len(sessions) == 0 || !slices.ContainsFunc(sessions[0].kinds, kinds.shown) {
 		return nil, false, nil
 	}
 	if err := loadOpen(ctx, tx, sessions); err != nil {

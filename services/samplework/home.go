@@ -126,9 +126,10 @@ func (h *Home) Remove() error { return os.RemoveAll(h.Dir) }
 var (
 	writtenTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z`)
 	millisTime  = regexp.MustCompile(`\b1\d{12}\b`)
+	writtenDate = regexp.MustCompile(`"\d{4}-\d\d-\d\d"`)
 )
 
-// moveTimes shifts every time in a file of the sample.
+// moveTimes shifts every time in a file of the sample, and every date, by whole days.
 func moveTimes(text []byte, shift time.Duration) []byte {
 	text = writtenTime.ReplaceAllFunc(text, func(written []byte) []byte {
 		t, err := time.Parse(time.RFC3339, string(written))
@@ -136,6 +137,13 @@ func moveTimes(text []byte, shift time.Duration) []byte {
 			return written // not a time, e.g. month 13
 		}
 		return []byte(t.Add(shift).Format("2006-01-02T15:04:05.000Z"))
+	})
+	text = writtenDate.ReplaceAllFunc(text, func(written []byte) []byte {
+		day, err := time.Parse(`"`+time.DateOnly+`"`, string(written))
+		if err != nil {
+			return written
+		}
+		return []byte(day.Add(shift).Format(`"` + time.DateOnly + `"`))
 	})
 	return millisTime.ReplaceAllFunc(text, func(digits []byte) []byte {
 		ms, err := strconv.ParseInt(string(digits), 10, 64)

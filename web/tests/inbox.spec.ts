@@ -69,6 +69,26 @@ test('T-INBOX reject wants a reason, and offers recent ones', async ({ page, wor
   await expect(dialog.getByLabel('거절하는 이유')).toHaveValue('작게 나누세요');
 });
 
+test('T-INBOX what was rejected shows why: its item, its task, and its work session, in which no agent spoke', async ({
+  page,
+  working,
+}) => {
+  const team = await working();
+  const id = await team.waits('결제 배포');
+  await visit(page, team.server.url(`inbox/${id}`));
+  await expect(detail(page).getByLabel('결정하는 사람')).toBeVisible();
+  await detail(page).getByRole('button', { name: '거절' }).click();
+  await page.keyboard.type('월요일에 하세요');
+  await page.getByRole('dialog').getByRole('button', { name: '거절' }).click();
+  await expect(detail(page).getByText('월요일에 하세요')).toBeVisible({ timeout: 15_000 });
+  await expect(detail(page).getByLabel('결정하는 사람')).toHaveCount(0);
+  await detail(page).getByRole('link', { name: '작업 보기' }).click();
+  await expect(page.getByRole('heading', { name: '이유', exact: true })).toBeVisible();
+  await page.getByRole('link', { name: '대화 보기' }).click();
+  await expect(page.locator('.thread').getByText('월요일에 하세요')).toBeVisible();
+  await expect(page.getByRole('button', { name: '과정' })).toHaveCount(0);
+});
+
 test('T-INBOX two tabs: the slower one is told who decided, and when', async ({ page, context, working, faults }) => {
   faults.allow(/409/);
   const team = await working();

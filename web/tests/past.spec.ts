@@ -384,6 +384,15 @@ test('T-PAST a comparison without points says what to write, and offers yesterda
   await expect(page.locator('main [data-group="conversations"] strong')).not.toHaveText('0');
 });
 
+test('T-PAST what changed since yesterday is one click from Now, and Back leads there', async ({ page, hub }) => {
+  await visit(page, hub.url());
+  await page.locator('main').getByRole('link', { name: '바뀐 것' }).click();
+  await expect(page).toHaveURL(/time\/diff\?a=\d+&b=head/);
+  await expect(page.locator('main [data-group="conversations"] strong')).not.toHaveText('0');
+  await page.goBack();
+  await expect(page.getByRole('link', { name: '바뀐 것' })).toBeVisible();
+});
+
 test('T-PAST a difference begins with what is newly stuck, done, given up and there', async ({ page, hub }) => {
   const head = (await hub.api<{ seq: number }>('health')).seq;
   const url = `time/diff?a=100&b=${head}`;

@@ -69,6 +69,7 @@ export const w = words({
   noAgents: { ko: '설정된 에이전트가 없습니다.', en: 'No agents are configured.' },
   idle: { ko: (n: number) => `쉬는 중 ${n}명`, en: (n: number) => `${n} idle` },
   queue: { ko: (n: number) => `줄 ${n}`, en: (n: number) => `${n} queued` },
+  changed: { ko: '바뀐 것', en: 'what changed' },
   lastDay: { ko: '지난 24시간', en: 'Last 24 hours' },
   notKnownThen: { ko: '과거에는 알 수 없음', en: 'not known about the past' },
   notKnown: { ko: '알 수 없음', en: 'not known' },

@@ -59,7 +59,7 @@ export const w = words({
   task: { ko: '작업', en: 'Task' },
   steps: { ko: '단계', en: 'Steps' },
   time: { ko: '마지막 변화', en: 'Last change' },
-  endedAt: { ko: '끝난 때', en: 'Finished' },
+  endedAt: { ko: '끝난 때', en: 'Ended' },
   depsText: {
     ko: '왼쪽 작업이 끝나야 오른쪽 작업을 시작할 수 있습니다.',
     en: 'A task on the right can start when those on its left are completed.',
@@ -80,6 +80,7 @@ export const w = words({
   back: { ko: '작업 목록', en: 'Tasks' },
   context: { ko: '배경', en: 'Context' },
   result: { ko: '결과', en: 'Result' },
+  why: { ko: '이유', en: 'Reason' },
   progress: { ko: '진행 기록', en: 'Progress' },
   noProgress: { ko: '아직 기록이 없습니다.', en: 'Nothing is recorded yet.' },
   delegations: { ko: '맡긴 일', en: 'Delegations' },

@@ -43,8 +43,8 @@ export const w = words({
     en: 'It is not known whether these calls had their effect. Find out, with a tool that only reads or in the service itself, before they are made again.',
   },
   recorded: {
-    ko: '밖에 효과가 있는 도구의 호출: MCP 서버, 명령, 파일, 웹. 다른 호출은 실행의 흐름에 있습니다.',
-    en: 'Calls of tools with an effect outside: MCP servers, commands, files, the web. Other calls are in the flow of a run.',
+    ko: '밖에 효과가 있는 도구의 호출: MCP 서버, 명령, 파일, 웹. 다른 호출은 실행의 흐름에, 거절된 호출은 수신함에 있습니다.',
+    en: 'Calls of tools with an effect outside: MCP servers, commands, files, the web. Other calls are in the flow of a run, refused ones in the inbox.',
   },
   none: { ko: '기록된 호출이 없습니다.', en: 'No calls are recorded.' },
   noneText: {
