@@ -83,7 +83,7 @@ var layout = []rule{
 	{"migrate", []string{"coordination", "eventstore", "internal", "migrate", "projections"},
 		"moving in makes events and needs no server; a directory of OpenClaw is read without knowing what becomes of it"},
 	{"migrate/back", []string{"coordination", "eventstore", "projections"}, "moving out reads the log only"},
-	{"migrate/openclaw", []string{"coordination", "migrate/openclaw"}, "a directory is read without knowing what becomes of it"},
+	{"migrate/openclaw", []string{"coordination", "internal/jsoncheck", "migrate/openclaw"}, "a directory is read without knowing what becomes of it"},
 	{"replay", []string{"config", "coordination", "database", "eventstore", "internal", "projections", "replay"},
 		"replay reads nothing but the database"},
 	{"maintenance", []string{"config", "coordination", "database", "eventstore", "internal", "maintenance", "projections", "replay", "services"},
