@@ -252,6 +252,17 @@ clients: ## Let unmodified programs from npm, openclaw among them, use our serve
 		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS); \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestOpenClawCommands -count=1 ./server
 
+# OpenClaw as it is on npm. One of its packages is on no registry, and is not needed.
+OPENCLAWS := $(foreach version,2026.2.26 2026.5.12 2026.9.6,openclaw-$(version)@npm:openclaw@$(version))
+
+.PHONY: clients-openclaw
+clients-openclaw: ## Migrate what packages of OpenClaw from npm have written, and back, and compare what their client shows, half an hour; needs Node
+	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
+		echo '{"overrides": {"libsignal": "npm:is-number@7.0.0"}}' > "$$modules/package.json"; \
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS); \
+		npm install --prefix "$$modules" --silent --no-audit --no-fund node@24.21.0; \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestOpenClawMovesInAndBack -count=1 -timeout 90m ./cmd/openclawd
+
 .PHONY: cron-oracle
 cron-oracle: ## Compare due times with croner 11 from npm (COUNT=100000 SEED=1); needs Node
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \

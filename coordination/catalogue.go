@@ -181,6 +181,8 @@ const (
 	TypeLogArchived                = "log.archived"
 	TypeImportRejected             = "import.rejected"
 	TypeImportCompleted            = "import.completed"
+	TypeImportMigrating            = "import.migrating"
+	TypeImportMigrated             = "import.migrated"
 	TypeProjectionParked           = "projection.parked"
 	TypeProjectionRebuilt          = "projection.rebuilt"
 	TypeWorkSessionCategorySet     = "work_session.category_set"
@@ -372,6 +374,8 @@ var catalogue = [...]TypeInfo{
 	{Type: TypeLogArchived, Role: RoleObservability, Doc: "payloads of old events moved into an archive"},
 	{Type: TypeImportRejected, Role: RoleObservability, Doc: "a line of an imported log could not be read"},
 	{Type: TypeImportCompleted, Role: RoleObservability, Doc: "a file was imported completely"},
+	{Type: TypeImportMigrating, Role: RoleObservability, Doc: "a migration from another program adds events"},
+	{Type: TypeImportMigrated, Role: RoleObservability, Doc: "a migration is over, with what was taken over and what was left"},
 	{Type: TypeProjectionParked, Role: RoleObservability, Doc: "a projection stopped at an event that it could not apply"},
 	{Type: TypeProjectionRebuilt, Role: RoleObservability, Doc: "a projection was rebuilt from the log"},
 	{Type: TypeWorkSessionCategorySet, Role: RoleObservability, Doc: "an operator chose a work session's category"},

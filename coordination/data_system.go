@@ -129,6 +129,44 @@ type ImportCompleted struct {
 	Rejected int64  `json:"rejected"`
 }
 
+// ImportMigrating is the data of import.migrating, stored once a migration has added something.
+type ImportMigrating struct {
+	Context
+	MigrationID string   `json:"migrationId"` // of the directory: its stream is migration/<id>
+	Program     string   `json:"program"`     // openclaw
+	From        string   `json:"from"`        // directory
+	Only        []string `json:"only,omitempty"`
+}
+
+// ImportMigrated is the data of import.migrated. A migration that has added nothing, and reports what the last one did, stores none.
+type ImportMigrated struct {
+	ImportMigrating
+	Era       string           `json:"era"`
+	Complete  bool             `json:"complete"` // nothing is left
+	Counts    []MigrationCount `json:"counts"`
+	Left      []MigrationLeft  `json:"left"`      // the first 1,000
+	LeftTotal int64            `json:"leftTotal"` // without notes
+	Reasons   map[string]int64 `json:"reasons"`   // how many of each reason, notes included
+}
+
+// MigrationCount is how much of a part was found and what became of it.
+type MigrationCount struct {
+	Part    string `json:"part"`
+	Found   int64  `json:"found"`
+	New     int64  `json:"new"`     // added to the log; of a plan: that would be looked up
+	Already int64  `json:"already"` // in the log since an earlier run
+	Left    int64  `json:"left"`    // not taken over
+}
+
+// MigrationLeft is something that was not taken over, or a note, which loses nothing.
+type MigrationLeft struct {
+	Place  string `json:"place"` // file below the directory, with :line or #key
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+	Note   bool   `json:"note,omitempty"`
+}
+
 // Projection is the data of the projection types.
 type Projection struct {
 	Context

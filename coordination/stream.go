@@ -41,6 +41,12 @@ func SandboxStream(agentID string) string { return hashedStream(SandboxStreams, 
 // SandboxStreams is the prefix of those streams.
 const SandboxStreams = "sandbox/"
 
+// MigrationStream is the stream of migrations from a directory of another program.
+func MigrationStream(migrationID string) string { return hashedStream(MigrationStreams, migrationID) }
+
+// MigrationStreams is the prefix of those streams.
+const MigrationStreams = "migration/"
+
 // CallApprovalStream is the stream of a decision about a call of a tool.
 func CallApprovalStream(approvalID string) string {
 	return hashedStream(CallApprovalStreams, approvalID)

@@ -48,7 +48,7 @@ func (t *taker) convertJob(j *openclaw.Job) (job coordination.CronJob, reason, w
 	if _, is := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !is {
 		return job, ReasonInvalidEntry, err.Error()
 	}
-	job.UpdatedAtMs = max(job.UpdatedAtMs, j.UpdatedAtMs)
+	job.UpdatedAtMs = max(job.UpdatedAtMs, j.UpdatedAtMs, job.CreatedAtMs) // 2026.5 keeps it elsewhere
 	if job.Schedule.At == "" && other.Schedule.AtMs > 0 {
 		job.Schedule.At = time.UnixMilli(other.Schedule.AtMs).UTC().Format(time.RFC3339Nano)
 	}

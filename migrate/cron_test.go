@@ -77,6 +77,25 @@ func TestJobsWithTheirRuns(t *testing.T) {
 	}
 }
 
+// OpenClaw 2026.5 keeps apart when a job is due, and when it was changed.
+func TestJobsWithTheirStateApart(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.write("cron/jobs.json", `{"version":1,"jobs":[{"id":"j1","name":"ping","enabled":true,"createdAtMs":1795800000000,"schedule":{"kind":"every","everyMs":3600000},`+
+		`"payload":{"kind":"agentTurn","message":"m"},"state":{}},{"id":"j2","name":"pong","enabled":true,"createdAtMs":1795800000000,`+
+		`"schedule":{"kind":"every","everyMs":3600000},"payload":{"kind":"agentTurn","message":"m"},"state":{}}]}`)
+	h.write("cron/jobs-state.json", fmt.Sprintf(`{"version":1,"jobs":{"j1":{"updatedAtMs":1795810000000,"state":{"nextRunAtMs":%d}}}}`, int64(later)))
+	if r := h.migrate(); !r.Complete || count(r, migrate.Cron).New != 2 {
+		t.Errorf("report %+v", r)
+	}
+	if row := h.job(t, "j1"); row.NextAt != later || row.Job.UpdatedAtMs != 1795810000000 {
+		t.Errorf("job %+v", row)
+	}
+	if row := h.job(t, "j2"); row.NextAt == 0 || row.Job.UpdatedAtMs != 1795800000000 {
+		t.Errorf("job %+v", row)
+	}
+}
+
 // OpenClaw notes each run as a change of its job. What was changed here stays.
 func TestRunsInOpenClawDoNotUndoChangesHere(t *testing.T) {
 	t.Parallel()

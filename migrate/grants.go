@@ -20,6 +20,10 @@ func (t *taker) granted(ctx context.Context) {
 				"connect them with the token that openclawd token shows")
 		}
 	}
+	if found := t.source.Companions(); t.wants(Coordination) && len(found) > 0 {
+		t.leave(found[0], ReasonWorkspace, "threads, requests, conversations, plans and choices of ProntoClaw are not copied: "+strings.Join(found, ", "),
+			"copy them to the same places in the state directory: a server takes them over when it starts")
+	}
 	if !t.wants(Sessions) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/migrate"
 	"github.com/pronto-lab/openclawd/projections"
@@ -87,7 +88,12 @@ func (h *home) transcript(name string, lines ...string) {
 
 func (h *home) options() migrate.Options {
 	return migrate.Options{From: h.dir, OpenDatabase: sqlite.OpenCopy, Scratch: h.t.TempDir(), Log: h.db, Now: func() time.Time { return now },
-		HasAgent: func(id string) bool { return id == "eden" }}
+		HasAgent: func(id string) bool { return id == "eden" }, NewImporter: func(progress func(ndjson.Progress)) *ndjson.Importer {
+			return ndjson.New(ndjson.Options{Log: h.db, Progress: progress, Stream: func(string, string, []byte, []byte) string { return coordination.LogStream },
+				Reject: func(string, int64, ndjson.Rejection) (string, json.RawMessage) {
+					return coordination.TypeImportRejected, json.RawMessage("{}")
+				}})
+		}}
 }
 
 // migrate moves in, and checks that the source is as before.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/migrate/openclaw"
 )
 
@@ -20,17 +21,21 @@ type Log interface {
 	View(ctx context.Context, read func(*sql.Tx) error) error
 }
 
-// Options of Run. From, OpenDatabase and Now are required.
+// Options of Run. From, OpenDatabase and Now are required, with a log NewImporter, too.
 type Options struct {
 	From         string // state directory of OpenClaw
 	OpenDatabase func(path string) (*sql.DB, error)
 	Scratch      string
 	Log          Log      // nil: only a plan is made
+	Record       bool     // the log is to say what was taken over and what was left
 	Only         []string // parts that are taken over; empty: all
 	HasAgent     func(id string) bool
 	Config       []byte // openclaw.json as JSON; nil: none
 	Now          func() time.Time
-	Progress     func(done, total int64) // in bytes; it may be nil
+
+	// NewImporter makes what imports coordination logs into the log.
+	NewImporter func(progress func(ndjson.Progress)) *ndjson.Importer
+	Progress    func(done, total int64) // in bytes; it may be nil
 }
 
 // Run takes over a state directory. The error is one of reading the directory as a whole, of the log, or ctx's; then the report says what
@@ -51,13 +56,18 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	defer func() { err = errors.Join(err, t.writer.wait()) }() // after an error
 	t.source, t.report.Era = source, source.Era
+	if o.Record && o.Log != nil {
+		if t.record, err = newRecord(&t.o, t.report); err != nil {
+			return nil, err
+		}
+	}
 	t.total = source.Size(ctx)
 	t.elsewhere()
 	t.granted(ctx)
 	for _, part := range []struct {
 		name string
 		take func(context.Context) error
-	}{{Sessions, t.sessions}, {Cron, t.jobs}, {People, t.people}} {
+	}{{Coordination, t.coordination}, {Sessions, t.sessions}, {Cron, t.jobs}, {People, t.people}} {
 		if !t.wants(part.name) {
 			continue
 		}
@@ -68,11 +78,11 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 			return t.report, err
 		}
 	}
-	return t.report, nil
+	return t.report, t.record.end(ctx)
 }
 
 // Parts lists what Options.Only may name.
-func Parts() []string { return []string{Sessions, Cron, People} }
+func Parts() []string { return []string{Coordination, Sessions, Cron, People} }
 
 // checkParts refuses names of parts that do not exist.
 func checkParts(only []string) error {
@@ -98,6 +108,7 @@ type taker struct {
 	o      Options
 	source *openclaw.Source
 	report *Report
+	record *record
 	writer writer
 
 	done, total int64

@@ -1,25 +1,23 @@
 package migrate
 
-import "github.com/pronto-lab/openclawd/migrate/openclaw"
+import (
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/migrate/openclaw"
+)
 
 // Parts of a state directory, in the order in which they are taken over.
 const (
-	Sessions = "sessions"
-	Messages = "messages"
-	Settings = "settings"
-	Cron     = "cron"
-	CronRuns = "cron runs"
-	People   = "people"
+	Coordination = "coordination" // logs of ProntoClaw
+	Sessions     = "sessions"
+	Messages     = "messages"
+	Settings     = "settings"
+	Cron         = "cron"
+	CronRuns     = "cron runs"
+	People       = "people"
 )
 
 // Count is how much of a part was found and what became of it.
-type Count struct {
-	Part    string `json:"part"`
-	Found   int64  `json:"found"`
-	New     int64  `json:"new"`     // added to the log; of a plan: that would be looked up
-	Already int64  `json:"already"` // in the log since an earlier run
-	Left    int64  `json:"left"`    // not taken over
-}
+type Count = coordination.MigrationCount
 
 // Reasons of what is left, beside those of package openclaw.
 const (

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,7 @@ func (t *taker) sessions(ctx context.Context) error {
 	return t.source.Sessions(ctx, func(s *openclaw.Session) error {
 		x := &sessionTaker{taker: t, ctx: ctx, s: s, madeIDs: found, current: made}
 		x.is(s.Key)
-		return x.take()
+		return errors.Join(x.take(), t.record.begin(ctx))
 	})
 }
 
@@ -153,6 +154,9 @@ func (x *sessionTaker) transcript(tr *openclaw.Transcript) error {
 		if stopped {
 			x.report.count(Messages).Left++
 			return nil
+		}
+		if err := x.record.begin(x.ctx); err != nil {
+			return err
 		}
 		opened, err := x.entry(tr, line)
 		stopped = !opened

@@ -70,6 +70,8 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/tools/calls?min_seq=1000", 503},
 		{"/api/tools/rights", 409},
 		{"/api/mcp/servers", 200},
+		{"/api/migrations", 200},
+		{"/api/migrations?min_seq=1000", 503},
 		{"/api/sandboxes", 200},
 		{"/api/sandboxes?agent=Eden", 200},
 		{"/api/sandboxes?min_seq=1000", 503},

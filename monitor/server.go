@@ -269,6 +269,7 @@ func (s *Server) routes() []endpoint {
 		{"", rightsPath, "GET /api/tools/rights", s.showRights},
 		{"", mcpServersPath, "GET /api/mcp/servers", s.listMCPServers},
 		{"", sandboxesPath, "GET /api/sandboxes", s.listSandboxes},
+		{"", migrationsPath, "GET /api/migrations", s.listMigrations},
 		{"", workPath, "GET /api/work", s.listWork},
 		{http.MethodPost, workPath + "/*" + resendTail, "POST /api/work/:effectId/resend", s.resendWork},
 		{http.MethodPost, workPath + "/*" + cancelTail, "POST /api/work/:effectId/cancel", s.cancelWork},

@@ -24,6 +24,7 @@ var goldenLogs = map[string]string{
 	"1-every-type":      "2266881083ea7d53fd3c7191cd997554663d9c07f3a8beaa8aee5a250f8ed854",
 	"1-imported":        "b3a17d995940491741b5bcf2a4bee81e603cce25978315dabeab9abc2d0532f2",
 	"14-schedules":      "3aadc57321dfaefd68c9bdf07feb1d10e0f0b24a2dd770c4fdbe455ac5fb0718",
+	"16-migrations":     "61f9b1fb8a696aaf6825f1ef48cfb4c29527a13f881a53dbb99f06ff9b677195",
 	"15-approvals":      "67dad1e0b952ae25cf95c2ad33cacf7b51435f1d65a70973bb4bdf124f560584",
 	"2-sessions":        "47cf09b8b4dc6c9c87ba3e6eeb8199ed73081c121995a1f7aa34321ee7db85da",
 	"3-runs":            "80f10a677fdece1e24b6736d055bebccbd7f594982ca8d89d73490b0f6041060",
@@ -81,6 +82,7 @@ func TestGoldenLogsHoldEveryTypeInEveryVersion(t *testing.T) {
 		recordGolden(t, "12-reactions.ndjson", reactionHistory(t))
 		recordGolden(t, "14-schedules.ndjson", cronHistory(t))
 		recordGolden(t, "15-approvals.ndjson", approvalHistory(t))
+		recordGolden(t, "16-migrations.ndjson", migrationHistory(t))
 	}
 	type version struct {
 		typ string

@@ -189,6 +189,8 @@ var dataTypes = []struct {
 	{"config.patched", coordination.ConfigPatched{}},
 	{"config.", coordination.ConfigApplied{}},
 	{"import.rejected", coordination.ImportRejected{}},
+	{"import.migrating", coordination.ImportMigrating{}},
+	{"import.migrated", coordination.ImportMigrated{}},
 	{"import.", coordination.ImportCompleted{}},
 	{"projection.", coordination.Projection{}},
 	{"work_session.", coordination.WorkSessionCategory{}},

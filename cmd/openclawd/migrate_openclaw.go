@@ -13,6 +13,8 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/migrate"
@@ -30,8 +32,8 @@ func newMigrateOpenClaw(p *process) *cobra.Command {
 		Use:   "openclaw",
 		Short: "Take over sessions, schedules and permissions from OpenClaw",
 		Long: `Reads a state directory of OpenClaw, of any version from 2026.2 to 2026.9, and adds what it says to the database: sessions with their
-transcripts, labels and settings, former transcripts, scheduled jobs, and people who may write to agents. The directory is never written, and
-OpenClaw may be running. Running the command again adds what came since; a run that was interrupted is repeated.
+transcripts, labels and settings, former transcripts, scheduled jobs, people who may write to agents, and coordination logs of ProntoClaw. The
+directory is never written, and OpenClaw may be running. Running the command again adds what came since; a run that was interrupted is repeated.
 
 --dry-run only reads, and lists what would be left. What cannot be taken over is listed with place and reason.
 
@@ -80,7 +82,10 @@ func (p *process) migrateOpenClaw(ctx context.Context, m migrateFlags) (err erro
 			return err
 		}
 		defer log.Close()
-		o.Log, o.Scratch = log, filepath.Dir(log.Path())
+		o.NewImporter = func(progress func(ndjson.Progress)) *ndjson.Importer {
+			return database.NewImporter(log, slog.New(slog.DiscardHandler), progress)
+		}
+		o.Log, o.Record, o.Scratch = log, true, filepath.Dir(log.Path())
 	}
 	bar := p.byteProgress("migrate")
 	o.Progress = bar.update

@@ -191,7 +191,7 @@ func wantSamePast(t *testing.T, a, b *bundle, until int64) {
 }
 
 // Below these paths answers are read by SQL, which does not see archived payloads. All others are as before.
-var readBySQL = []string{"/api/routing", "/api/approvals", "/api/schedules", "/api/tools/calls", "/api/sandboxes"}
+var readBySQL = []string{"/api/routing", "/api/approvals", "/api/schedules", "/api/tools/calls", "/api/sandboxes", "/api/migrations"}
 
 func asker(b *bundle) monitortest.Ask {
 	api := monitor.New(monitor.Options{Store: b, Rules: rules, Now: now, MilestoneInterval: -1}).Handler()

@@ -11,20 +11,28 @@ import (
 	"github.com/pronto-lab/openclawd/internal/jsoncheck"
 )
 
-// cronPath has the scheduled jobs of 2026.2.
-const cronPath = "cron/jobs.json"
+// Files with the scheduled jobs of 2026.2, and with what 2026.5 keeps beside their definitions.
+const (
+	cronPath  = "cron/jobs.json"
+	cronState = "cron/jobs-state.json"
+)
 
 // Job is a scheduled job.
 type Job struct {
 	Place string
 	ID    string
 	Text  json.RawMessage // the definition
-	State struct {
-		NextRunAtMs int64 `json:"nextRunAtMs"`
-	}
-	UpdatedAtMs int64
+	JobState
 
 	runs func(visit func(*JobRun) error) error
+}
+
+// JobState is what changes of a job without its definition.
+type JobState struct {
+	State struct {
+		NextRunAtMs int64 `json:"nextRunAtMs"`
+	} `json:"state"`
+	UpdatedAtMs int64 `json:"updatedAtMs"`
 }
 
 // JobRun is a run of a job that is over. Its members are those of OpenClaw's run logs.
@@ -64,10 +72,15 @@ func (s *Source) Jobs(ctx context.Context, visit func(*Job) error) error {
 	if !s.ReadJSON(cronPath, &file) {
 		return ctx.Err()
 	}
+	var beside struct{ Jobs map[string]JobState }
+	s.ReadJSON(cronState, &beside)
 	for i, text := range file.Jobs {
 		job := &Job{Place: fmt.Sprintf("%s#%d", cronPath, i), Text: text}
 		if !s.readJob(job, text) {
 			continue
+		}
+		if now, ok := beside.Jobs[job.ID]; ok {
+			job.JobState = now
 		}
 		log := path.Join("cron", "runs", job.ID+".jsonl")
 		job.runs = func(visit func(*JobRun) error) error {

@@ -96,4 +96,18 @@ func (s *Source) Workspaces() (list []string) {
 	return list
 }
 
+// companions are the files of ProntoClaw that a server of ours reads in its own state directory.
+var companions = []string{"state/thread-participants.json", "state/a2a-mention-tracking.json", "state/a2a-conversation-index.json", "thread-participants.json",
+	"a2a-mention-tracking.json", "a2a-conversation-index.json", "plans", "team-state.json", "work-session-category-overrides.json"}
+
+// Companions lists the files of ProntoClaw that are in the directory, beside its logs and workspaces.
+func (s *Source) Companions() (list []string) {
+	for _, name := range companions {
+		if s.known(name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 const workspaceName = "workspace"

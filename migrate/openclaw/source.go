@@ -266,8 +266,13 @@ func (s *Source) HasFiles(dir string) (has bool) {
 // restoreHint helps with files that a killed program has cut.
 const restoreHint = "OpenClaw keeps copies beside it (*.bak): put one in its place in a copy of the directory"
 
-// Size is the size of all transcripts, in bytes, for a progress bar.
+// Size is the size of all transcripts and coordination logs, in bytes, for a progress bar.
 func (s *Source) Size(ctx context.Context) (bytes int64) {
+	for _, name := range s.names("logs") {
+		if info, err := s.root.Stat(path.Join("logs", name)); err == nil && strings.HasPrefix(name, "coordination-events") {
+			bytes += info.Size()
+		}
+	}
 	for _, agent := range s.Agents {
 		dir := path.Join("agents", agent, "sessions")
 		for _, name := range s.names(dir) {

@@ -1,7 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { devices, Hands } from './stage/hands.ts';
-import { copySample, writeHome, type Server } from './stage/server.ts';
+import { binary, copySample, writeHome, type Server } from './stage/server.ts';
 import { expect, show, type Page, shown, test, visit } from './stage/test.ts';
 
 const admin = 'adm1n-0123456789abcdef0123456789';
@@ -238,3 +240,50 @@ test('T-SETTINGS on a phone nothing scrolls sideways', async ({ page, hub }) => 
 
 const widest = (page: Page) =>
   page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.querySelector('main')!.scrollWidth));
+
+test('T-SETTINGS moving in: the command, and then what was taken over from OpenClaw and what was left', async ({
+  page,
+  serve,
+  folder,
+}) => {
+  await writeHome(folder, [{ id: 'eden', name: '이든' }]);
+  let server = await serve({ home: folder });
+  await visit(page, server.url('settings'));
+  await page.getByRole('link', { name: '이사' }).click();
+  await expect(page.getByText(`openclawd migrate openclaw --from ~/.openclaw --db ${folder}/`)).toBeVisible();
+  await page.goto('about:blank'); // a page without its server complains
+  await server.stop();
+
+  const from = join(folder, "old 'claw");
+  const sessions = join(from, 'agents/eden/sessions');
+  await mkdir(sessions, { recursive: true });
+  await mkdir(join(from, 'cron'));
+  await writeFile(join(sessions, 'sessions.json'), '{"agent:eden:main":{"sessionId":"t1","updatedAt":1795888200000}}');
+  await writeFile(
+    join(sessions, 't1.jsonl'),
+    '{"type":"message","id":"a1","message":{"role":"user","content":"the colour is teal","timestamp":1795860000000}}\n',
+  );
+  const job = (n: number) => ({
+    id: `j${n}`,
+    name: `ping ${n}`,
+    schedule: { kind: 'every', everyMs: 3600000 },
+    payload: { kind: 'agentTurn', message: 'm' },
+    trigger: { script: 'x' },
+  });
+  await writeFile(join(from, 'cron/jobs.json'), JSON.stringify({ jobs: Array.from({ length: 30 }, (_, n) => job(n)) }));
+  await promisify(execFile)(binary, ['migrate', 'openclaw', '--from', from, '--state-dir', folder]).catch(
+    (error: { code: number }) => expect(error.code).toBe(1),
+  );
+  server = await serve({ home: folder });
+  await visit(page, server.url('settings/migrations'));
+  const section = page.getByRole('region', { name: 'OpenClaw에서 가져온 것' });
+  await expect(section).toContainText('일부가 남음');
+  await expect(section.getByRole('row').filter({ hasText: '메시지' })).toContainText('110');
+  await expect(section.getByRole('row').filter({ hasText: '예약 작업' })).toContainText('30030');
+  await expect(section.getByRole('listitem')).toHaveCount(20);
+  await expect(section.getByRole('listitem').first()).toContainText('cron/jobs.json#0');
+  await expect(section.getByRole('listitem').first()).toContainText('has a trigger');
+  await section.getByRole('button', { name: '모두 보기' }).click();
+  await expect(section.getByRole('listitem')).toHaveCount(30);
+  await expect(section).toContainText(`--from '${folder}/old '\\''claw'`);
+});

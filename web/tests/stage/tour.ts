@@ -48,6 +48,7 @@ export async function everyPlace(hub: Pick<Hub, 'api'>): Promise<string[]> {
     'log?problems=1',
     'settings',
     'settings/config',
+    'settings/migrations',
     'why',
     'why?tab=threads',
     'chat/eden',

@@ -973,6 +973,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/migrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was taken over from other programs
+         * @description Lists the last migration from each directory of OpenClaw, that of the last event first: what was found there and what became of it, and what was left, with place and reason. It is what openclawd migrate openclaw reported. A migration is made while no server uses the log.
+         */
+        get: operations["listMigrations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/sandboxes": {
         parameters: {
             query?: never;
@@ -2119,7 +2139,7 @@ export interface components {
         Problem: {
             error: string;
             /** @enum {string} */
-            code: "unauthorized" | "cross_origin" | "unsupported_media_type" | "invalid_body" | "too_large" | "task_hub" | "invalid_parameter" | "invalid_category" | "too_long" | "not_found" | "method_not_allowed" | "behind" | "unknown_host" | "closed" | "internal" | "busy" | "bad_handshake" | "origin_refused" | "missing_field" | "path_not_allowed" | "not_a_file" | "write_failed" | "search_slow" | "search_rebuilding" | "disk_full" | "corrupt" | "database_lost" | "foreign_event" | "io_error" | "locked" | "conflict" | "runs_not_available" | "tasks_not_kept" | "decided_elsewhere" | "wrong_state" | "not_allowed" | "as_of_not_supported" | "no_such_point" | "past_failed" | "archived" | "sql_off" | "sql_refused" | "sql_error" | "sql_timeout" | "sql_too_large" | "sql_busy" | "not_here" | "invalid_redaction" | "protected_event" | "too_many_events" | "nothing_to_redact" | "no_room" | "read_busy";
+            code: "unauthorized" | "cross_origin" | "unsupported_media_type" | "invalid_body" | "too_large" | "task_hub" | "invalid_parameter" | "invalid_category" | "too_long" | "not_found" | "method_not_allowed" | "behind" | "unknown_host" | "closed" | "internal" | "busy" | "bad_handshake" | "origin_refused" | "missing_field" | "path_not_allowed" | "not_a_file" | "write_failed" | "search_slow" | "search_rebuilding" | "disk_full" | "corrupt" | "database_lost" | "foreign_event" | "io_error" | "locked" | "conflict" | "runs_not_available" | "tasks_not_kept" | "decided_elsewhere" | "wrong_state" | "not_allowed" | "as_of_not_supported" | "no_such_point" | "past_failed" | "archived" | "sql_off" | "sql_refused" | "sql_error" | "sql_timeout" | "sql_too_large" | "sql_busy" | "not_here" | "invalid_redaction" | "protected_event" | "too_many_events" | "nothing_to_redact" | "no_room" | "read_busy" | "no_cluster" | "not_writer" | "reader" | "writer_stays" | "role_unchanged" | "no_writer" | "writer_lost" | "role_changes" | "no_gateway" | "shared_unavailable" | "shared_uncertain" | "shared_conflict" | "fenced" | "follower";
             /** @description Field of the request that caused the problem */
             field?: string;
             /** @description Value of the field as given, truncated if long */
@@ -3102,6 +3122,86 @@ export interface components {
             error?: string;
             /** Format: int64 */
             probedAtMs: number;
+        };
+        /** @description The last migration from a directory. What it reports is of the last one that was completed. */
+        Migration: {
+            /** @description Of the directory */
+            id: string;
+            /**
+             * @description open: it runs, or was interrupted; then the command is to be repeated
+             * @enum {string}
+             */
+            state: "open" | "done";
+            /** @enum {string} */
+            program: "openclaw";
+            /** @description The directory */
+            from: string;
+            /** @description Parts that were wanted; empty: all */
+            only: string[];
+            /**
+             * @description How OpenClaw kept its state: files up to 2026.5
+             * @enum {string}
+             */
+            era?: "files" | "database";
+            /** @description It is done, and nothing was left */
+            complete: boolean;
+            /**
+             * Format: int64
+             * @description When it added the first event; none if it has added nothing
+             */
+            beganAtMs?: number;
+            /**
+             * Format: int64
+             * @description When the last one was completed
+             */
+            endedAtMs?: number;
+            /**
+             * Format: int64
+             * @description Of its last event
+             */
+            seq: number;
+            counts: components["schemas"]["MigrationCount"][];
+            /** @description The first 1000 things that were left, and notes */
+            left: components["schemas"]["MigrationLeft"][];
+            /**
+             * Format: int64
+             * @description How much was left, without notes
+             */
+            leftTotal: number;
+            /** @description How many of each reason, notes included */
+            reasons: {
+                [key: string]: number;
+            };
+        };
+        MigrationCount: {
+            /** @description coordination, sessions, messages, settings, cron, cron runs, people */
+            part: string;
+            /** Format: int64 */
+            found: number;
+            /**
+             * Format: int64
+             * @description Added by the last run
+             */
+            new: number;
+            /**
+             * Format: int64
+             * @description In the log since an earlier run
+             */
+            already: number;
+            /**
+             * Format: int64
+             * @description Not taken over
+             */
+            left: number;
+        };
+        MigrationLeft: {
+            /** @description A file below the directory, with :line or #key */
+            place: string;
+            reason: string;
+            detail: string;
+            hint?: string;
+            /** @description Nothing is lost */
+            note?: boolean;
         };
         /** @enum {string} */
         RunState: "queued" | "running" | "ok" | "error" | "aborted" | "timed_out";
@@ -7936,6 +8036,44 @@ export interface operations {
             400: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
+        };
+    };
+    listMigrations: {
+        parameters: {
+            query?: {
+                /** @description Seq of an event; the server waits up to a few seconds until the answer reflects it */
+                min_seq?: components["parameters"]["minSeq"];
+                /** @description Answer as if the log ended with this event and the current time were its recordedAt; 0 is the empty log. min_seq must not be larger. */
+                as_of?: components["parameters"]["asOf"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The migrations */
+            200: {
+                headers: {
+                    "X-As-Of-Seq": components["headers"]["AsOf"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        migrations: components["schemas"]["Migration"][];
+                        count: number;
+                        /** Format: int64 */
+                        asOfSeq: number;
+                    };
+                };
+            };
+            202: components["responses"]["Building"];
+            400: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
         };
     };
     listSandboxes: {

@@ -77,6 +77,8 @@ export const eventTypes: Record<string, Word> = dictionary({
   'tool.approval_requested': { ko: '도구 호출 승인 요청', en: 'tool call waits for approval' },
   'tool.approval_decided': { ko: '도구 호출에 대한 결정', en: 'tool call decided' },
   'tool.approval_revoked': { ko: '도구 호출 허락을 거둠', en: 'permission for tool calls taken back' },
+  'import.migrating': { ko: '다른 프로그램에서 가져오기 시작', en: 'migration adds events' },
+  'import.migrated': { ko: '다른 프로그램에서 가져옴', en: 'migration over' },
   'sandbox.probed': { ko: '샌드박스를 시험함', en: 'sandbox tested' },
   'run.queued': { ko: '실행이 줄을 섬', en: 'run queued' },
   'run.started': { ko: '실행 시작', en: 'run started' },

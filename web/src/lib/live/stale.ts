@@ -23,7 +23,8 @@ export type Key =
   | 'discord'
   | 'schedules'
   | 'tools'
-  | 'sandboxes';
+  | 'sandboxes'
+  | 'migrations';
 
 /** Types of events by their beginning, and the kinds that they change. */
 const kinds: [prefix: string, Key[]][] = [
@@ -47,7 +48,7 @@ const kinds: [prefix: string, Key[]][] = [
   ['file.', ['tasks', 'plans', 'approvals', 'agents', 'problems']],
   ['gateway.', ['agents', 'runs', 'problems']],
   ['identity.', ['discord', 'agents']],
-  ['import.', ['problems']],
+  ['import.', ['problems', 'migrations']],
   ['cron.', ['schedules']],
   ['tool.', ['tools']],
   ['sandbox.', ['sandboxes']],

@@ -6,6 +6,7 @@ export const w = words({
   parts: { ko: '설정의 종류', en: 'Parts of the settings' },
   general: { ko: '화면과 세션', en: 'Page and session' },
   configuration: { ko: '서버 설정', en: 'Server configuration' },
+  migrations: { ko: '이사', en: 'Moving in' },
 
   display: { ko: '보기', en: 'Display' },
   hereOnly: { ko: '이 브라우저에만 저장됩니다.', en: 'Stored in this browser only.' },
