@@ -169,7 +169,7 @@ var libraries = []struct {
 	{"github.com/jackc/pgx", []string{"eventstore/shared/postgres"}, "one package knows the database server"},
 	{"github.com/nats-io/nats-server", []string{"bench", "eventstore/shared/jetstream/natstest"}, "brokers run in tests and benchmarks only"},
 	{"github.com/klauspost/compress", []string{"eventstore/archive", "migrate/openclaw"}, "one package compresses archives; OpenClaw has compressed entries of its own"},
-	{"charm.land/bubbletea", []string{"replay/stepscreen"}, "one package has a screen of its own"},
+	{"charm.land/bubbletea", []string{"cmd", "replay/stepscreen"}, "only commands use the terminal, and the screen of one"},
 	{"github.com/peterh/liner", []string{"cmd"}, "only commands use the terminal"},
 	{"github.com/coreos/go-systemd", []string{"cmd", "server"}, "the server notifies systemd when it is ready"},
 	{"github.com/sashabaranov/go-openai", []string{"agent/llm/openai"}, "one package sends requests to models and knows the providers' differences"},

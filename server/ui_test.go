@@ -1072,7 +1072,7 @@ func TestUIRoles(t *testing.T) {
 	}
 	roles := map[string]*surfer{"none": newSurfer(t, r.url), "read": asSurfer(t, r.url, uiViewerToken), "operate": asSurfer(t, r.url, uiGatewayToken), "admin": asSurfer(t, r.url, sqlToken)}
 	order := []string{"none", "read", "operate", "admin"}
-	least := map[string]string{"POST /api/sql": "admin", "GET /api/sql/schema": "admin", "POST /api/redactions": "admin", "POST /api/backups": "admin", "POST /api/backups/{name}/verify": "admin", "GET /healthz": "none"}
+	least := map[string]string{"POST /api/sql": "admin", "GET /api/sql/schema": "admin", "POST /api/redactions": "admin", "POST /api/backups": "admin", "POST /api/backups/{name}/verify": "admin", "POST /api/cluster/step-down": "admin", "POST /api/cluster/promote": "admin", "GET /healthz": "none"}
 	asked := map[string]bool{}
 	for path, item := range document.Paths.Map() {
 		for method := range item.Operations() {
