@@ -19,6 +19,8 @@ type CallApprovalRequested struct {
 
 	Arguments      json.RawMessage `json:"arguments,omitempty"`      // secrets masked; absent if they are long
 	ArgumentsBytes int             `json:"argumentsBytes,omitempty"` // of absent ones
+
+	Input *CallInput `json:"input,omitempty"` // what the call wants from a person, after which it is made again; absent: whether it may be made
 }
 
 // CallApprovalDecided is the data of tool.approval_decided.
@@ -32,6 +34,8 @@ type CallApprovalDecided struct {
 	DecidedBy  string `json:"decidedBy,omitempty"`
 	Reason     string `json:"reason,omitempty"` // of a rejection
 	DecidedAt  int64  `json:"decidedAtMs"`
+
+	Values json.RawMessage `json:"values,omitempty"` // an object: what the person gives for the fields of an input
 }
 
 // CallApprovalRevoked is the data of tool.approval_revoked.

@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
 	"github.com/pronto-lab/openclawd/eventstore"
@@ -33,9 +35,14 @@ func decisionsOfCall() []string { return []string{allowOnce, allowAlways, deny} 
 // beside the decisions that they are offered: see allowWhole.
 func approvalOfCall(s *permissions.Shown) approvalInfo {
 	command, _ := permission.Line(cmp.Or(s.Tool, s.ID), s.Arguments)
+	decisions, whole := decisionsOfCall(), s.Arguments != nil
+	if in := approval.InputOf(s.Input); in != nil {
+		command += "\n" + strings.TrimSpace(in.Message+"\n"+in.URL) + "\n" + in.Note(coordination.English)
+		decisions, whole = []string{allowOnce, deny}, whole && !in.NeedsValues()
+	}
 	info := approvalInfo{ID: s.ID, CreatedAt: max(1, s.RequestedAt), ExpiresAt: max(1, s.ExpireAt), Request: approvalRequest{
 		Command: cutText(command, maxShownText, cutMark), AgentID: s.Agent, SessionKey: s.SessionKey, RunID: s.RunID}}
-	info.allowWhole(s.Arguments != nil && info.Request.Command == command, decisionsOfCall())
+	info.allowWhole(whole && info.Request.Command == command, decisions)
 	return info
 }
 

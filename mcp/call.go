@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/tools"
@@ -30,6 +32,12 @@ const (
 type exchange struct {
 	requests atomic.Int64 // over HTTP
 	refused  atomic.Int64 // of them, those that the server did not accept
+
+	mu        sync.Mutex
+	inputs    *effects.Inputs         // nil: what the server asks for is declined
+	wanted    *coordination.CallInput // what the server has asked for first, and was not given; nil: nothing
+	note      string                  // what the agent is told of it, if no one is asked
+	unaskable bool                    // no person can be asked for it
 }
 
 // unmade reports whether the server has accepted nothing, or was sent nothing.
@@ -49,20 +57,20 @@ func (s *server) call(ctx context.Context, do func(context.Context, *connection)
 		}
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnavailable, Text: "the call was stopped before it was made", Hint: "make it again"}
 	}
-	e := &exchange{}
-	declined := c.declined.Load()
+	e := &exchange{inputs: effects.InputsOf(ctx)}
+	c.asking.add(e)
 	r, err := c.exchange(withExchange(ctx, e), do)
+	c.asking.remove(e)
+	if err != nil {
+		e.refusedFor(c, err)
+	}
 	out, outcome, err := s.judge(ctx, c, e, r, err)
 	s.opts.Called(s.conf.Name, outcome, time.Since(began))
-	if err == nil && c.declined.Load() > declined {
-		out.Text += fmt.Sprintf("\n(The server asked for input, which openclawd declines: %s. It asked: %q. If the tool takes that as an argument, call it with it; "+
-			"otherwise ask the people you work for.)", CodeDeclined, *c.wanted.Load())
+	if err == nil {
+		out.Text += e.settle()
 	}
 	return out, err
 }
-
-// CodeDeclined is the code of input that a server asked for.
-const CodeDeclined = "mcp.elicitation_declined"
 
 // openSoon is open, and waits for a short back-off.
 func (s *server) openSoon(ctx context.Context) (*connection, error) {
@@ -107,6 +115,7 @@ func (c *connection) exchange(ctx context.Context, do func(context.Context, *con
 		select {
 		case a = <-done:
 		case <-timer.C:
+			c.asking.strays.Store(true)
 			c.fail(errors.New("it does not take requests"))
 			return nil, context.Cause(inTime)
 		}
@@ -118,6 +127,7 @@ func (c *connection) exchange(ctx context.Context, do func(context.Context, *con
 	if inTime.Err() == nil {
 		return nil, a.err
 	}
+	c.asking.strays.Store(true)
 	cause := context.Cause(inTime)
 	if errors.Is(cause, errLate) && c.late.Add(1) >= unanswered {
 		c.fail(fmt.Errorf("%d calls in a row had no answer in time", unanswered))

@@ -27,10 +27,9 @@ type connection struct {
 	end     context.CancelCauseFunc
 	closing sync.Once
 
-	late     atomic.Int64           // consecutive calls without an answer in time
-	declined atomic.Int64           // requests for input
-	wanted   atomic.Pointer[string] // by the last of them
-	told     atomic.Int64           // when that was logged last, in Unix nanoseconds; 0: never
+	late   atomic.Int64 // consecutive calls without an answer in time
+	asking exchanges    // under way
+	told   atomic.Int64 // when declined input was logged last, in Unix nanoseconds; 0: never
 }
 
 // legacy is the protocol for servers that do not answer requests of the newest one at all.
@@ -45,9 +44,10 @@ func connect(ctx context.Context, s *server, failures int) (*connection, error) 
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "openclawd", Version: s.opts.Version}, &sdk.ClientOptions{
-		Logger:             slog.New(slog.DiscardHandler), // it would log what servers send
-		Capabilities:       &sdk.ClientCapabilities{},
-		ElicitationHandler: c.decline,
+		Logger: slog.New(slog.DiscardHandler), // it would log what servers send
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler: c.elicited,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
 			select {
 			case c.changed <- struct{}{}:
@@ -117,21 +117,6 @@ func (c *connection) transport() (sdk.Transport, error) {
 	c.server.wrote = p.errors
 	c.server.mu.Unlock()
 	return &sdk.IOTransport{Reader: p.out, Writer: p.in, MaxLineLength: maxMessage}, nil
-}
-
-// retell is the least time between two lines of the log about declined input.
-const retell = time.Minute
-
-// decline declines input that the server asks for.
-func (c *connection) decline(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	message := c.server.shown(r.Params.Message, maxProblem)
-	c.wanted.Store(&message)
-	c.declined.Add(1)
-	now, last := time.Now().UnixNano(), c.told.Load()
-	if (last == 0 || now-last >= int64(retell)) && c.told.CompareAndSwap(last, now) {
-		c.server.logger.Info("an MCP server asks for input, which is declined", "message", message)
-	}
-	return &sdk.ElicitResult{Action: "decline"}, nil
 }
 
 // relist is the least time between two readings of a list that changes.

@@ -41,7 +41,8 @@ const (
 type Approvals interface {
 	ApproveAlways(ctx context.Context, id, person, scope string) (approval.Decided, error)
 	Forget(ctx context.Context, id, person string) (approval.Decided, error)
-	Approve(ctx context.Context, id, person string) (approval.Decided, error)
+	// Answer approves, with values for what a call wants as input.
+	Answer(ctx context.Context, id, person string, values map[string]json.RawMessage) (approval.Decided, error)
 	Reject(ctx context.Context, id, person, reason string) (approval.Decided, error)
 }
 
@@ -236,8 +237,9 @@ type decidedAnswer struct {
 }
 
 func (s *Server) approve(c echo.Context) error {
-	return s.decide(c, approveTail, []string{"by"}, func(ctx context.Context, id, person string, _ map[string]string) (approval.Decided, error) {
-		return s.opts.Approvals.Approve(ctx, id, person)
+	values := map[string]json.RawMessage{}
+	return s.decideTaking(c, approveTail, []string{"by"}, values, func(ctx context.Context, id, person string, _ map[string]string) (approval.Decided, error) {
+		return s.opts.Approvals.Answer(ctx, id, person, values)
 	})
 }
 
@@ -270,6 +272,11 @@ type decision func(ctx context.Context, id, person string, said map[string]strin
 // decide applies a person's decision; the body may contain the given fields. It is on disk when the answer is sent,
 // and completes even if the client leaves.
 func (s *Server) decide(c echo.Context, tail string, fields []string, decide decision) error {
+	return s.decideTaking(c, tail, fields, nil, decide)
+}
+
+// decideTaking is decide, and takes the body's values for what a call wants as input into a map, unless that is nil.
+func (s *Server) decideTaking(c echo.Context, tail string, fields []string, values map[string]json.RawMessage, decide decision) error {
 	id, err := pathID(c, tail)
 	if err != nil {
 		return err
@@ -281,6 +288,11 @@ func (s *Server) decide(c echo.Context, tail string, fields []string, decide dec
 	if s.opts.Approvals == nil {
 		return &problem{Status: http.StatusConflict, Code: "decided_elsewhere", Message: "No approvals are decided here",
 			Hint: "another gateway runs the agents: ask it, or the server that replaced it"}
+	}
+	if values != nil {
+		if err := valuesIn(body, values); err != nil {
+			return err
+		}
 	}
 	said, err := textsIn(body, fields)
 	if err != nil {
@@ -297,6 +309,28 @@ func (s *Server) decide(c echo.Context, tail string, fields []string, decide dec
 	s.opts.Logger.Info("approval decided", "kind", decided.Kind, "id", decided.ID, "status", decided.Status, "by", decided.DecidedBy)
 	s.position(c)
 	return writeJSON(c, http.StatusOK, decidedAnswer{true, decided})
+}
+
+// valuesIn takes the values of a form out of the body.
+func valuesIn(body map[string]any, values map[string]json.RawMessage) error {
+	given, has := body["values"]
+	if !has || given == nil {
+		delete(body, "values")
+		return nil
+	}
+	form, is := given.(map[string]any)
+	if !is {
+		return badField("values", fmt.Sprintf("Bad value %s for values: it is no object", shownJSON(given)), `give an object such as {"name": "value"}, or leave it out`)
+	}
+	for name, value := range form {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		values[name] = text
+	}
+	delete(body, "values")
+	return nil
 }
 
 // textsIn reads the body's text fields. Unknown fields and other types are refused.

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -274,8 +275,12 @@ type decider struct {
 	ctx   error // why it was not to go on
 }
 
-func (d *decider) Approve(ctx context.Context, id, person string) (approval.Decided, error) {
-	d.asked, d.ctx = append(d.asked, "approve "+id+" by "+person), ctx.Err()
+func (d *decider) Answer(ctx context.Context, id, person string, values map[string]json.RawMessage) (approval.Decided, error) {
+	asked := "approve " + id + " by " + person
+	if len(values) > 0 {
+		asked += fmt.Sprintf(": %s", values)
+	}
+	d.asked, d.ctx = append(d.asked, asked), ctx.Err()
 	return d.says, d.err
 }
 

@@ -24,13 +24,13 @@ const maxReason = 1000
 
 const reasonField = "reason"
 
-// Buttons returns the buttons below an approval request: two, and for a call of a tool a third one; none without an id. See channel.Poster.Components.
+// Buttons returns the buttons below an approval request: two, and for a call of a tool that waits to be made a third one; none without an id. See channel.Poster.Components.
 func Buttons(in coordination.Language, approvalID string) []channel.Button {
 	if approvalID == "" {
 		return nil
 	}
 	buttons := []channel.Button{{ID: approvePrefix + approvalID, Label: in.Say("승인", "Approve"), Style: channel.ButtonGood}}
-	if strings.HasPrefix(approvalID, permission.Prefix) {
+	if strings.HasPrefix(approvalID, permission.Prefix) && !permission.IsInput(approvalID) {
 		buttons = append(buttons, channel.Button{ID: alwaysPrefix + approvalID, Label: in.Say("항상 승인", "Always approve")})
 	}
 	return append(buttons, RejectButton(in, approvalID)...)

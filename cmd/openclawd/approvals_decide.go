@@ -26,13 +26,39 @@ Exit codes: 0 decided; 1 no such pending approval, or no server answers; 78 the 
 (TASK_MONITOR_WRITE_TOKEN), or ID or a flag is invalid.`
 
 func newApprovalsApprove(p *process) *cobra.Command {
-	return p.newDecision("approve ID", "Approve a task, a plan or a call of a tool",
+	var set []string
+	cmd := p.newDecision("approve ID", "Approve a task, a plan or a call of a tool",
 		`Asks the running server to let a task start, to grant the tools of a plan to the agent that submitted it, for its task, or to have a call of a
-tool made, once. The agent is notified. The decision is on disk when the command ends.`+decidingCodes,
-		"  openclawd approvals approve task_aa11\n  openclawd approvals approve plan_6b1f0c9d2e3a4b5c6d7e --by 민수 --json",
+tool made, once. A call that wants input (openclawd approvals show names its fields) is made again with what --set gives. The agent is
+notified. The decision is on disk when the command ends.`+decidingCodes,
+		"  openclawd approvals approve task_aa11\n  openclawd approvals approve plan_6b1f0c9d2e3a4b5c6d7e --by 민수 --json\n"+
+			"  openclawd approvals approve call_q0b1c2d3e4f5061728394 --set email=mina@example.com --set seats=2",
 		func(ctx context.Context, place *apiclient.Place, id, by string) (approval.Decided, error) {
-			return place.Approve(ctx, id, by)
+			values, err := valuesSet(set)
+			if err != nil {
+				return approval.Decided{}, err
+			}
+			return place.Answer(ctx, id, by, values)
 		})
+	cmd.Flags().StringArrayVar(&set, "set", nil, "`NAME=VALUE` for a field that a call asks for; several choices with commas; may be repeated")
+	return cmd
+}
+
+// valuesSet reads the values of --set.
+func valuesSet(set []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, one := range set {
+		name, value, is := strings.Cut(one, "=")
+		_, twice := values[name]
+		switch {
+		case !is || name == "":
+			return nil, &config.SettingError{Setting: "--set", Value: one, HintText: "write NAME=VALUE, for example --set email=mina@example.com"}
+		case twice:
+			return nil, &config.SettingError{Setting: "--set", Value: one, HintText: "give " + name + " once"}
+		}
+		values[name] = value
+	}
+	return values, nil
 }
 
 func newApprovalsReject(p *process) *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/projections/pending"
@@ -90,10 +92,60 @@ func (p *process) writeCall(c *approval.Call) error {
 	if err != nil {
 		return err
 	}
+	arguments := string(c.Arguments)
 	if c.Arguments == nil {
-		return p.writeText("ARGUMENTS", fmt.Sprintf("%d bytes, which are not kept", c.ArgumentsBytes))
+		arguments = fmt.Sprintf("%d bytes, which are not kept", c.ArgumentsBytes)
 	}
-	return p.writeText("ARGUMENTS", string(c.Arguments))
+	if err := p.writeText("ARGUMENTS", arguments); err != nil || c.Input == nil {
+		return err
+	}
+	return p.writeInput(c.Input)
+}
+
+// writeInput writes what a call wants from a person.
+func (p *process) writeInput(in *approval.Input) error {
+	if err := p.writeText("THE SERVER ASKS", in.Message); err != nil {
+		return err
+	}
+	if in.URL != "" {
+		if err := p.writeText("OPEN THIS ADDRESS, IF YOU TRUST IT, BEFORE YOU APPROVE", in.URL); err != nil {
+			return err
+		}
+	}
+	if in.Said != "" {
+		if err := p.writeText("WITHOUT IT THE CALL HAS RETURNED", in.Said); err != nil {
+			return err
+		}
+	}
+	if len(in.Fields) > 0 {
+		rows := make([][]string, len(in.Fields))
+		for i := range in.Fields {
+			rows[i] = fieldRow(&in.Fields[i])
+		}
+		if err := p.writeBelow([]string{"FIELD", "TYPE", "NEEDED", "WHAT"}, rows); err != nil {
+			return err
+		}
+	}
+	return p.writeText("NOTE", in.Note(coordination.English))
+}
+
+// fieldRow is a field of a form: what it is called, takes and means.
+func fieldRow(f *coordination.InputField) []string {
+	kind, needed := cmp.Or(f.Format, f.Type), "no"
+	var choices []string
+	for _, o := range f.Options {
+		choices = append(choices, o.Value)
+	}
+	if len(choices) > 0 {
+		kind = "one of " + strings.Join(choices, ", ")
+	}
+	if f.Type == "array" {
+		kind = "some of " + strings.Join(choices, ", ")
+	}
+	if f.Required {
+		needed = "yes"
+	}
+	return []string{oneLine(f.Name), output.Cut(oneLine(kind), previewCells), needed, output.Cut(oneLine(strings.TrimSpace(f.Title+" "+f.Description)), previewCells)}
 }
 
 // taskOf is the task that a plan is for; "" for a task.

@@ -42,13 +42,14 @@ type Ask struct {
 	FirstRunID  string
 	By          string
 	Args        json.RawMessage // canonical
-	Now, Expire int64           // ms since 1970
+	Input       *coordination.CallInput
+	Now, Expire int64 // ms since 1970
 }
 
 // Request has a call wait for a decision. Secrets of its arguments are masked.
 func Request(a *Ask) Event {
 	d := coordination.CallApprovalRequested{Context: a.Context, ApprovalID: a.ID, AgentID: a.Agent, Tool: a.Tool, Server: a.Server, CallHash: CallHash(a.Agent, a.Tool, a.Args),
-		SessionKey: a.SessionKey, RunID: a.RunID, FirstRunID: a.FirstRunID, By: coordination.Mask(a.By), RequestedAt: a.Now, ExpiresAt: a.Expire}
+		SessionKey: a.SessionKey, RunID: a.RunID, FirstRunID: a.FirstRunID, By: coordination.Mask(a.By), RequestedAt: a.Now, ExpiresAt: a.Expire, Input: a.Input}
 	d.EventRole = coordination.RoleOrchestration
 	masked := json.RawMessage(coordination.Mask(string(a.Args)))
 	if len(masked) <= MaxArguments && json.Valid(masked) {
@@ -64,7 +65,8 @@ type Decision struct {
 	Status string // Approved or Rejected
 	Scope  string // of an approval
 	By     string
-	Reason string // of a rejection
+	Reason string          // of a rejection
+	Values json.RawMessage // of an approval of input: what is given, checked
 }
 
 // Decide decides about a pending approval; now is ms since 1970. Errors are *Refusal.
@@ -74,6 +76,8 @@ func (a *Approval) Decide(d Decision, now int64) (Event, error) {
 		return Event{}, a.wrongState("decided", now)
 	case d.Scope != "" && d.Scope != ThisCall && d.Scope != AnyCall:
 		return Event{}, &Refusal{Reason: CodeInvalid, Field: "scope", Value: d.Scope, Text: fmt.Sprintf("scope is %.40q", d.Scope), HintText: "use call or tool, or leave it out"}
+	case d.Scope != "" && IsInput(a.ID):
+		return Event{}, &Refusal{Reason: CodeInvalid, Field: "scope", Value: d.Scope, Text: "input is given once", HintText: "approve the request without a scope"}
 	case len(d.Reason) > MaxReason, !utf8.ValidString(d.Reason), strings.ContainsRune(d.Reason, 0):
 		return Event{}, &Refusal{Reason: CodeInvalid, Field: "reason", Text: "reason is too long, or no text", HintText: fmt.Sprintf("give at most %d bytes of UTF-8 without NUL", MaxReason)}
 	}
@@ -87,7 +91,7 @@ func (a *Approval) Close(status string, now int64) Event {
 
 func (a *Approval) decided(d Decision, now int64) Event {
 	data := coordination.CallApprovalDecided{Context: a.context(), ApprovalID: a.ID, AgentID: a.Agent, Tool: a.Tool, Decision: d.Status, Scope: d.Scope,
-		DecidedBy: coordination.Mask(d.By), Reason: coordination.Mask(d.Reason), DecidedAt: now}
+		DecidedBy: coordination.Mask(d.By), Reason: coordination.Mask(d.Reason), DecidedAt: now, Values: d.Values}
 	return Event{coordination.TypeToolApprovalDecided, a.Agent, data}
 }
 

@@ -20,6 +20,12 @@ import (
 // Prefix begins the ids of approvals of calls, and of nothing else that people decide.
 const Prefix = "call_"
 
+// InputPrefix begins the ids of those that are about input that a call wants. What follows it in other ids is hexadecimal.
+const InputPrefix = Prefix + "q"
+
+// IsInput reports whether an id is that of a request for input.
+func IsInput(id string) bool { return strings.HasPrefix(id, InputPrefix) }
+
 // Statuses of an Approval.
 const (
 	Pending   = "pending"

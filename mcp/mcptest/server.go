@@ -124,6 +124,7 @@ func Server(mode string) *sdk.Server {
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": &sdk.ElicitParams{Message: "your name?",
 			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)}}}, nil
 	})
+	asking(s)
 	add(s, tool("grow", `{"type":"object"}`, nil), func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 		add(s, tool("grown", `{"type":"object"}`, nil), func(context.Context, *sdk.CallToolRequest, map[string]any) (*sdk.CallToolResult, error) {
 			return text("grown"), nil

@@ -57,7 +57,7 @@ func Decided(tx eventstore.Tx, id string) (*approval.Approval, error) {
 func OfCall(s *permissions.Shown) *approval.Approval {
 	a := &approval.Approval{ID: s.ID, Kind: approval.OfCall, AgentID: s.Agent, Title: callTitle(s), TaskID: s.TaskID, WorkSessionID: s.WorkSessionID, SessionKey: s.SessionKey,
 		DerivedFromSeq: s.Last, Decision: decisionOf(&s.Approval), Call: &approval.Call{Tool: s.Tool, Server: s.Server, Arguments: s.Arguments,
-			ArgumentsBytes: s.ArgumentsBytes, RunID: s.RunID, ExpiresAtMs: s.ExpireAt}}
+			ArgumentsBytes: s.ArgumentsBytes, RunID: s.RunID, ExpiresAtMs: s.ExpireAt, Input: approval.InputOf(s.Input)}}
 	a.Since(time.UnixMilli(s.RequestedAt).UTC().Format("2006-01-02T15:04:05.000Z"))
 	return a
 }
@@ -83,10 +83,13 @@ const program = "openclawd"
 
 const titleLength = 200 // characters
 
-// callTitle is a call in one line: the tool with its command, or with its arguments.
+// callTitle is a call in one line: the tool with its command, or with its arguments; of a request for input, with what the server says.
 func callTitle(s *permissions.Shown) string {
 	if s.Tool == "" {
 		return "(redacted)"
+	}
+	if s.Input != nil {
+		return coordination.Beginning(s.Tool+" asks: "+s.Input.Message, titleLength)
 	}
 	text, command := permission.Line(s.Tool, s.Arguments)
 	if command {

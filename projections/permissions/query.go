@@ -15,7 +15,7 @@ var (
 	selectOne     = selectAll + " FROM call_approvals a WHERE a.name = ?"
 	selectLasting = "SELECT 1 FROM call_approvals WHERE agent = ? AND tool = ? AND status = 'approved' AND scope <> '' AND revoked_at = 0 AND (scope = 'tool' OR call_hash = ?) LIMIT 1"
 	selectOfRun   = selectAll + " FROM call_approvals a WHERE a.first_run_id = ? AND a.first_run_id <> '' AND a.status = 'pending' ORDER BY a.id"
-	selectCovered = selectAll + " FROM call_approvals a WHERE a.agent = ? AND a.status = 'pending' AND a.expire_at > ? AND a.tool = ? AND (? = 'tool' OR a.call_hash = ?) AND a.id <> ? ORDER BY a.id"
+	selectCovered = selectAll + " FROM call_approvals a WHERE a.agent = ? AND a.status = 'pending' AND a.expire_at > ? AND a.tool = ? AND (? = 'tool' OR a.call_hash = ?) AND a.id <> ? AND substr(a.name, 1, length(?)) <> ? ORDER BY a.id"
 	selectWaiting = "SELECT count(*) FROM call_approvals WHERE agent = ? AND status = 'pending' AND expire_at > ?"
 	selectSince   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id WHERE a.last_seq > ? ORDER BY a.last_seq LIMIT ?"
 	selectShown   = selectAll + ", e.data FROM call_approvals a LEFT JOIN events e ON e.seq = a.id"
@@ -38,7 +38,7 @@ func Permitted(tx eventstore.Tx, agent, tool, callHash string) (bool, error) {
 // Covered returns the other calls that wait at a time and that a lasting permission covers.
 func Covered(tx eventstore.Tx, lasting *permission.Approval, now int64) ([]permission.Approval, error) {
 	return projections.ReadAll(tx, "list the calls that a permission covers", selectCovered,
-		[]any{lasting.Agent, now, lasting.Tool, lasting.Scope, lasting.CallHash, lasting.Seq}, one)
+		[]any{lasting.Agent, now, lasting.Tool, lasting.Scope, lasting.CallHash, lasting.Seq, permission.InputPrefix, permission.InputPrefix}, one)
 }
 
 // OfRun returns what is pending for a run, by the id of its first attempt.
@@ -57,8 +57,9 @@ func one(r eventstore.Row) permission.Approval { return scan(r).Approval }
 // Shown is an approval with what its request says of the call.
 type Shown struct {
 	permission.Approval
-	Arguments      json.RawMessage // secrets masked; nil if they are long, redacted or archived
-	ArgumentsBytes int             // of absent ones, if known
+	Arguments      json.RawMessage         // secrets masked; nil if they are long, redacted or archived
+	ArgumentsBytes int                     // of absent ones, if known
+	Input          *coordination.CallInput // nil: it is about the call itself, or no longer known
 }
 
 // Query selects approvals of calls, oldest first.
@@ -125,6 +126,21 @@ func Named(tx eventstore.Tx, id string) (a Shown, found, several bool, err error
 	return list[0], len(list) == 1, len(list) > 1, nil
 }
 
+const selectDecision = "SELECT data FROM events WHERE seq = ? AND data IS NOT NULL"
+
+// Values is what a person has given for an input, if the log still has it.
+func Values(tx eventstore.Tx, a *permission.Approval) (json.RawMessage, error) {
+	text, found, err := projections.ReadOne(tx, "read the values of an input", selectDecision, []any{a.Last}, func(r eventstore.Row) string { return r.Text(0) })
+	if err != nil || !found {
+		return nil, err
+	}
+	var d coordination.CallApprovalDecided
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return nil, nil //nolint:nilerr // it is not what this program writes, and so gives nothing
+	}
+	return d.Values, nil
+}
+
 // shortID is how many characters of an id clients show and send at least.
 const shortID = 8
 
@@ -136,7 +152,7 @@ func shown(r eventstore.Row) Shown {
 	}
 	var d coordination.CallApprovalRequested
 	if json.Unmarshal([]byte(r.Text(at)), &d) == nil {
-		s.Arguments, s.ArgumentsBytes = d.Arguments, d.ArgumentsBytes
+		s.Arguments, s.ArgumentsBytes, s.Input = d.Arguments, d.ArgumentsBytes, d.Input
 	}
 	return s
 }

@@ -5,6 +5,7 @@ package approvals
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,6 +36,7 @@ type Plans interface {
 // Calls decides about calls of tools. Errors are *permission.Refusal, or the log's.
 type Calls interface {
 	Approve(ctx context.Context, id, person, scope string) (*permission.Approval, error)
+	Answer(ctx context.Context, id, person string, values map[string]json.RawMessage) (*permission.Approval, error)
 	Reject(ctx context.Context, id, person, reason string) (*permission.Approval, error)
 	Revoke(ctx context.Context, id, person string) (*permission.Approval, error)
 }

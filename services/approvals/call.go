@@ -2,7 +2,10 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/approval"
@@ -16,6 +19,19 @@ func (s *Service) ApproveAlways(ctx context.Context, id, person, scope string) (
 		scope = permission.ThisCall
 	}
 	return s.onCall(id, person, func(id, person string) (*permission.Approval, error) { return s.Calls.Approve(ctx, id, person, scope) })
+}
+
+// Answer approves what a call wants as input, with values for its fields, and has the call made again. Without values it is Approve. Person
+// and errors are as for Approve.
+func (s *Service) Answer(ctx context.Context, id, person string, values map[string]json.RawMessage) (approval.Decided, error) {
+	switch id = coordination.TrimJS(id); {
+	case len(values) == 0:
+		return s.Approve(ctx, id, person)
+	case id != "" && !strings.HasPrefix(id, permission.Prefix):
+		return approval.Decided{}, &approval.Refusal{Reason: CodeInvalid, Field: "values", Text: fmt.Sprintf("%q asks for no values", shown(id)),
+			HintText: "leave them out: only calls that want input take values"}
+	}
+	return s.onCall(id, person, func(id, person string) (*permission.Approval, error) { return s.Calls.Answer(ctx, id, person, values) })
 }
 
 // Forget takes a permission back that ApproveAlways gave. Such calls wait for people again. Person and errors are as for Approve.

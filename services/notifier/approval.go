@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/approval"
 	"github.com/pronto-lab/openclawd/coordination/delivery"
 	"github.com/pronto-lab/openclawd/coordination/permission"
 	"github.com/pronto-lab/openclawd/coordination/plan"
@@ -102,6 +103,11 @@ func (a *approvals) ofCall(c *config.Config, e *eventstore.Event) (*notification
 	}
 	text := a.heading(c, c.Language().Say("도구 호출", "a call"), asked.ApprovalID, e.AgentID, asked.TaskID)
 	called, whole := shownCall(c.Language(), &asked)
+	if in := approval.InputOf(asked.Input); in != nil {
+		text = a.heading(c, c.Language().Say("입력", "input"), asked.ApprovalID, e.AgentID, asked.TaskID)
+		wanted, all := a.shownInput(c.Language(), asked.ApprovalID, in)
+		called, whole = called+wanted, whole && all
+	}
 	text += called + fmt.Sprintf(c.Language().Say("%s까지 결정이 없으면 거절됩니다", "Refused if no one decides until %s"), clock(a.channel, asked.ExpiresAt))
 	return &notification{work: func(tx eventstore.Tx) (*coordination.WorkScheduled, error) {
 		is, found, err := permissions.Load(tx, asked.ApprovalID)
@@ -110,6 +116,28 @@ func (a *approvals) ofCall(c *config.Config, e *eventstore.Event) (*notification
 		}
 		return a.request(c, asked.ApprovalID, text, &asked.Context, whole)
 	}}, nil
+}
+
+// shownInput is what a call wants from people. all is false if they cannot give it with a button.
+func (a *approvals) shownInput(say coordination.Language, id string, in *approval.Input) (text string, all bool) {
+	text = fmt.Sprintf(say.Say("서버의 질문: %s\n", "The server asks: %s\n"), a.w.line(in.Message, textLength))
+	all = len([]rune(in.Message)) <= textLength && !in.NeedsValues()
+	if in.URL != "" {
+		address, n := visible(in.URL, argumentsLength)
+		text += say.Say("주소", "Address") + ": `" + strings.ReplaceAll(address, "`", "%60") + "`\n"
+		all = all && n == len(in.URL)
+	}
+	var fields []string
+	for i := range in.Fields {
+		if f := &in.Fields[i]; f.Required {
+			fields = append(fields, f.Name)
+		}
+	}
+	if len(fields) > 0 {
+		text += fmt.Sprintf(say.Say("필요한 값: %[1]s. 명령: `openclawd approvals approve %[2]s --set 이름=값`\n",
+			"Values needed: %[1]s. Give them with `openclawd approvals approve %[2]s --set NAME=VALUE`\n"), a.w.line(strings.Join(fields, ", "), textLength), id)
+	}
+	return text + in.Note(say) + "\n", all
 }
 
 // heading names what waits and its owner.

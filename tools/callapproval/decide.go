@@ -2,6 +2,7 @@ package callapproval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -20,17 +21,31 @@ func (s *Service) Approve(ctx context.Context, id, person, scope string) (*permi
 	return s.decide(ctx, id, permission.Decision{Status: permission.Approved, Scope: scope, By: person})
 }
 
+// Answer gives what a call waits for as input, and has it made again.
+func (s *Service) Answer(ctx context.Context, id, person string, values map[string]json.RawMessage) (*permission.Approval, error) {
+	return s.decideWith(ctx, id, permission.Decision{Status: permission.Approved, By: person}, values)
+}
+
 // Reject refuses a call. The agent is told the reason, which may be "".
 func (s *Service) Reject(ctx context.Context, id, person, reason string) (*permission.Approval, error) {
 	return s.decide(ctx, id, permission.Decision{Status: permission.Rejected, By: person, Reason: reason})
 }
 
 func (s *Service) decide(ctx context.Context, id string, d permission.Decision) (*permission.Approval, error) {
+	return s.decideWith(ctx, id, d, nil)
+}
+
+func (s *Service) decideWith(ctx context.Context, id string, d permission.Decision, given map[string]json.RawMessage) (*permission.Approval, error) {
 	return s.change(ctx, id, func(tx eventstore.Tx, a *permission.Approval, now int64) ([]eventstore.StreamAppend, error) {
-		e, err := a.Decide(d, now)
+		_, err := a.Decide(d, now) // before anything else: one that was decided takes no values
+		d := d
 		if err == nil && d.Status == permission.Approved {
-			err = seen(tx, a)
+			d.Values, err = approvable(tx, a, given)
 		}
+		if err != nil {
+			return nil, err
+		}
+		e, err := a.Decide(d, now)
 		if err != nil {
 			return nil, err
 		}
@@ -48,13 +63,21 @@ func (s *Service) decide(ctx context.Context, id string, d permission.Decision) 
 	})
 }
 
-// seen refuses an approval of a call whose arguments are not kept: earlier versions did not keep long ones. No one can see what it would permit.
-func seen(tx eventstore.Tx, a *permission.Approval) error {
+// approvable returns the values that are given with an approval. It refuses those that do not fit what is asked for, and an approval of a
+// call whose arguments are not kept: earlier versions did not keep long ones. No one can see what it would permit.
+func approvable(tx eventstore.Tx, a *permission.Approval, given map[string]json.RawMessage) (values json.RawMessage, err error) {
 	shown, _, err := permissions.Show(tx, a.ID)
-	if err != nil || shown.Arguments != nil {
-		return err
+	switch {
+	case err != nil:
+		return nil, err
+	case shown.Arguments != nil && !permission.IsInput(a.ID) && len(given) > 0:
+		return nil, &permission.Refusal{Reason: permission.CodeInvalid, Field: "values", Text: "the call " + a.ID + " asks for no values", HintText: "leave them out"}
+	case shown.Arguments != nil && !permission.IsInput(a.ID):
+		return nil, nil
+	case shown.Arguments != nil && shown.Input != nil:
+		return valuesOf(a.ID, shown.Input, given)
 	}
-	return &permission.Refusal{Reason: permission.CodeUnseen, Field: "id", Value: a.ID, Text: "the arguments of the call " + a.ID + " are not kept, so it cannot be approved",
+	return nil, &permission.Refusal{Reason: permission.CodeUnseen, Field: "id", Value: a.ID, Text: "the arguments of the call " + a.ID + " are not kept, so it cannot be approved",
 		HintText: "reject it, and have the agent make it again"}
 }
 

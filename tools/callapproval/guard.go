@@ -134,6 +134,16 @@ func mayNotWait(call *tools.Call, spec *tool.Spec) error {
 }
 
 func (s *Service) request(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, id string, now int64) (error, []eventstore.StreamAppend, error) {
+	result, _, err := runs.Load(tx, call.RunID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.requestOf(tx, call, spec, &permission.Ask{ID: id, FirstRunID: run.RootOf(call.RunID, result.RetryOf), Now: now})
+}
+
+// requestOf requests what a call waits for.
+func (s *Service) requestOf(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, ask *permission.Ask) (error, []eventstore.StreamAppend, error) {
+	now := ask.Now
 	waiting, err := permissions.Waiting(tx, call.AgentID, now)
 	if err != nil {
 		return nil, nil, err
@@ -141,19 +151,14 @@ func (s *Service) request(tx eventstore.Tx, call *tools.Call, spec *tool.Spec, i
 	if waiting >= permission.MaxPending {
 		return &tool.Error{Code: tool.CodeNoDecision, Text: fmt.Sprintf("%d calls of yours wait for people already", waiting), Hint: "wait until some are decided"}, nil, nil
 	}
-	result, _, err := runs.Load(tx, call.RunID)
-	if err != nil {
-		return nil, nil, err
-	}
-	ask := permission.Ask{Context: coordination.Context{TaskID: call.TaskID, WorkSessionID: call.WorkSessionID, ConversationID: call.ConversationID},
-		ID: id, Agent: call.AgentID, Tool: spec.Name, Server: serverOf(spec), SessionKey: call.SessionKey, RunID: call.RunID, FirstRunID: run.RootOf(call.RunID, result.RetryOf), Args: call.Args,
-		Now: now, Expire: now + call.Config.Tools.Approvals.Timeout.Milliseconds()}
-	a := &permission.Approval{ID: id}
-	appends, err := appendTo(a, permission.Request(&ask), eventstore.ActorAgent, now)
+	ask.Context = coordination.Context{TaskID: call.TaskID, WorkSessionID: call.WorkSessionID, ConversationID: call.ConversationID}
+	ask.Agent, ask.Tool, ask.Server, ask.SessionKey, ask.RunID, ask.Args = call.AgentID, spec.Name, serverOf(spec), call.SessionKey, call.RunID, call.Args
+	ask.Expire = now + call.Config.Tools.Approvals.Timeout.Milliseconds()
+	appends, err := appendTo(&permission.Approval{ID: ask.ID}, permission.Request(ask), eventstore.ActorAgent, now)
 	if err == nil {
 		appends[0].Events[0].CausationID, appends[0].Events[0].CorrelationID = call.AskedID, call.ConversationID
 	}
-	return &tool.WaitsError{ApprovalID: id, Until: ask.Expire}, appends, err
+	return &tool.WaitsError{ApprovalID: ask.ID, Until: ask.Expire}, appends, err
 }
 
 // serverOf is the MCP server whose tool it is; "" if it is none's. The name of a server has no "__".

@@ -4,7 +4,8 @@
 //   - that the intent of a call is on disk before the call is made, and its outcome before its caller learns it;
 //   - that every intent has exactly one outcome in the end: an end, or unknown, which the next start writes for what a kill left open;
 //   - that a repetition of a call, by its key, returns the recorded outcome; only one that was not made is made again, and one that is
-//     unknown if the tool says that it may be.
+//     unknown if the tool says that it may be, and one that has ended without input that it wanted, after a person has given that: it
+//     is in the log that a person is asked as soon as it is there that the call has ended.
 //
 // The state of a call is its stream, so there are no tables.
 package effects
@@ -38,12 +39,13 @@ const (
 	maxError     = 500
 )
 
-// Options of New. All are required.
+// Options of New. All but Desk are required.
 type Options struct {
 	Log    Log
 	Now    func() time.Time
 	NewID  func() string
 	Logger *slog.Logger
+	Desk   Desk // nil: no one is asked for input
 }
 
 // Log is the part of the store that a Journal needs, with the projection run in it.
@@ -74,23 +76,30 @@ func (j *Journal) Perform(ctx context.Context, call *tools.Call, t *tools.Tool, 
 	if err != nil {
 		return tool.Output{}, err
 	}
+	if a.waits != nil {
+		return tool.Output{}, a.waits
+	}
 	if a.earlier != nil {
 		return a.earlier.output(t)
 	}
 	closed := false
 	defer func() {
 		if !closed { // do panicked
-			_ = j.settle(ctx, a, &state{unknown: reasonBroken, text: "it broke inside"}) // logged, and written at the next start
+			_, _ = j.settle(ctx, a, &state{unknown: reasonBroken, text: "it broke inside"}) // logged, and written at the next start
 		}
 	}()
-	out, err := do(context.WithValue(ctx, callKey{}, a.CallID))
+	out, err := do(context.WithValue(context.WithValue(ctx, callKey{}, a.CallID), inputsKey{}, &a.inputs))
 	closed = true
-	s := a.outcome(ctx, out, err)
-	if err := j.settle(ctx, a, s); err != nil {
-		return tool.Output{}, err
-	}
-	if s.unknown != "" {
+	s, failed := j.settle(ctx, a, a.outcome(ctx, out, err))
+	switch {
+	case failed != nil:
+		return tool.Output{}, failed
+	case a.waits != nil:
+		return tool.Output{}, a.waits
+	case s.unknown != "":
 		return s.output(t)
+	case err == nil:
+		out.Text = s.text
 	}
 	return out, err
 }
@@ -116,7 +125,13 @@ const (
 type attempt struct {
 	number int
 	intent
-	earlier *state // the outcome of the same call made earlier
+	call    *tools.Call
+	tool    *tools.Tool
+	earlier *state           // the outcome of the same call made earlier
+	waits   *tool.WaitsError // for input that a person gives
+	inputs  Inputs
+	asked   int // requests for input so far
+	closing []eventstore.StreamAppend
 }
 
 // intent is a tool.called.
@@ -198,10 +213,14 @@ func (j *Journal) intend(ctx context.Context, call *tools.Call, t *tools.Tool) (
 		if key != (once.Key{}) {
 			id = hex.EncodeToString(key[:16])
 		}
-		if a, err = next(tx, id, t.Effect.Repeat); err != nil || a.earlier != nil {
+		if a, err = j.next(tx, id, t.Effect.Repeat); err != nil {
 			return nil, err
 		}
+		if a.earlier != nil || a.waits != nil {
+			return a.closing, nil
+		}
 		at := j.opts.Now().UnixMilli()
+		a.call, a.tool = call, t
 		a.ToolCalled, a.agentID, a.cause = calledBy(call, t, id, a.number, at), call.AgentID, call.AskedID
 		return a.append(eventstore.NoStream(), coordination.TypeToolCalled, a.ToolCalled, at)
 	})
@@ -211,10 +230,12 @@ func (j *Journal) intend(ctx context.Context, call *tools.Call, t *tools.Tool) (
 // maxAttempts bounds how often a call is made that stays unknown or is never made.
 const maxAttempts = 8
 
-// next finds the attempt to make: the first, or the one after those that were not made or whose outcome is unknown.
-func next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
+// next finds the attempt to make: the first, or the one after those that were not made, whose outcome is unknown, or for which people have
+// given what they wanted.
+func (j *Journal) next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
+	a := &attempt{}
 	for n := 1; ; n++ {
-		a := &attempt{number: n, intent: intent{stream: streamOf(id, n)}}
+		a.number, a.stream = n, streamOf(id, n)
 		s, open, err := read(tx, a.stream)
 		switch {
 		case err != nil:
@@ -223,8 +244,12 @@ func next(tx eventstore.Tx, id string, repeat tools.Repeat) (*attempt, error) {
 			return nil, &tool.Error{Code: tool.CodeUnderWay, Text: "the same call is under way", Hint: "wait for its end"}
 		case s == nil:
 			return a, nil
+		case s.code == CodeInputWanted:
+			if more, err := j.inputSoFar(tx, id, a, s); err != nil || !more {
+				return a, err
+			}
 		case s.code == tool.CodeUnavailable && n < maxAttempts: // it was not made
-		case s.unknown == "" || repeat == tools.RepeatNever || s.repeat == tools.RepeatNever || n == maxAttempts:
+		case s.unknown == "" || repeat == tools.RepeatNever || s.repeat == tools.RepeatNever || n >= maxAttempts:
 			a.earlier = s
 			return a, nil
 		}
@@ -302,8 +327,10 @@ func (c *intent) append(expect eventstore.Expect, typ string, data any, at int64
 	return appends, err
 }
 
-// settle writes the outcome of a call. It retries until the log accepts, or its caller has been gone for too long.
-func (j *Journal) settle(ctx context.Context, a *attempt, s *state) error {
+// settle writes the outcome of a call, with a request for the input that it wants, and returns it as it is written. It retries until the
+// log accepts, or its caller has been gone for too long.
+func (j *Journal) settle(ctx context.Context, a *attempt, s *state) (*state, error) {
+	asks := a.inputs.wanted != nil && s.unknown == "" && s.code == ""
 	patient, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
@@ -312,25 +339,32 @@ func (j *Journal) settle(ctx context.Context, a *attempt, s *state) error {
 		}
 	})()
 	for again := 1; ; again++ {
-		_, err := j.opts.Log.Decide(patient, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+		done := s
+		_, err := j.opts.Log.Decide(patient, func(tx eventstore.Tx) (asked []eventstore.StreamAppend, err error) {
 			_, open, err := read(tx, a.stream)
 			if err != nil || !open {
 				return nil, err
 			}
-			return a.close(s, j.opts.Now().UnixMilli())
+			if done, a.waits = s, nil; asks {
+				if done, a.waits, asked, err = j.asking(tx, a, s); err != nil {
+					return nil, err
+				}
+			}
+			ended, err := a.close(done, j.opts.Now().UnixMilli())
+			return append(ended, asked...), err
 		})
 		if err == nil {
-			return nil
+			return done, nil
 		}
 		if errors.Is(err, eventstore.ErrClosed) || patient.Err() != nil || eventstore.Refused(err, j.opts.Log.Fatal) {
 			j.opts.Logger.Error("cannot record the outcome of a tool call; it is recorded as unknown at the next start", "tool", a.Tool, "call", a.CallID, "err", err)
-			return fmt.Errorf("record the outcome of a tool call: %w", err)
+			return nil, fmt.Errorf("record the outcome of a tool call: %w", err)
 		}
 		if again == 1 {
 			j.opts.Logger.Warn("cannot record the outcome of a tool call; will retry", "tool", a.Tool, "call", a.CallID, "err", err)
 		}
 		if wait.For(patient, j.backoff.After(again)) != nil {
-			return err
+			return nil, err
 		}
 	}
 }

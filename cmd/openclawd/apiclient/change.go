@@ -67,6 +67,12 @@ func (p *Place) Approve(ctx context.Context, id, person string) (done approval.D
 	return done, err
 }
 
+// Answer is Approve with values for the fields that a call asks for; none is Approve.
+func (p *Place) Answer(ctx context.Context, id, person string, values map[string]string) (done approval.Decided, err error) {
+	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/approve", decision{By: person, Values: values}, &done)
+	return done, err
+}
+
 // Reject is Approve for a rejection.
 func (p *Place) Reject(ctx context.Context, id, person, reason string) (done approval.Decided, err error) {
 	err = p.change(ctx, "/api/approvals/"+url.PathEscape(id)+"/reject", decision{By: person, Reason: reason}, &done)
@@ -106,6 +112,8 @@ type decision struct {
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Scope  string `json:"scope,omitempty"`
+
+	Values map[string]string `json:"values,omitempty"`
 }
 
 // change posts said as JSON to the place's server and decodes its answer; either may be nil. The configured write
