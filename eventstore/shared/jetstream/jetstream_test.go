@@ -12,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/shared/jetstream"
 	"github.com/pronto-lab/openclawd/eventstore/shared/jetstream/natstest"
 	"github.com/pronto-lab/openclawd/eventstore/shared/sharedtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func TestOneServerKeepsThePromises(t *testing.T) {
@@ -44,6 +45,7 @@ func runOn(t *testing.T, servers *natstest.Servers, replicas int) {
 		return sharedtest.Harness{
 			Connect: func(t testing.TB) shared.Log { return connect(t, servers.URL()) },
 			Address: servers.Address(),
+			Largest: testscale.Of(5, 20) << 20,
 			Through: func(t testing.TB, way *sharedtest.Proxy) shared.Log {
 				return connect(t, "nats://"+way.Address(), nats.IgnoreDiscoveredServers(), nats.DontRandomize())
 			},

@@ -11,6 +11,7 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/shared/postgres"
 	"github.com/pronto-lab/openclawd/eventstore/shared/postgres/pgtest"
 	"github.com/pronto-lab/openclawd/eventstore/shared/sharedtest"
+	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 func TestServerKeepsThePromises(t *testing.T) {
@@ -33,6 +34,7 @@ func TestServerKeepsThePromises(t *testing.T) {
 		return sharedtest.Harness{
 			Connect: func(t testing.TB) shared.Log { return connect(t, server.Address) },
 			Address: server.Address,
+			Largest: testscale.Of(5, 20) << 20,
 			Through: func(t testing.TB, way *sharedtest.Proxy) shared.Log { return connect(t, way.Address()) },
 		}
 	})

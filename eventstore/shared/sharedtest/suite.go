@@ -16,7 +16,6 @@ import (
 
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/shared"
-	"github.com/pronto-lab/openclawd/internal/testscale"
 )
 
 // Harness is an empty log and the ways to it.
@@ -31,6 +30,9 @@ type Harness struct {
 
 	// Storage are the directories in which the log's bytes are. None: redacted payloads are not searched for.
 	Storage []string
+
+	// Largest is the size of the largest record that is stored, in bytes: above every usual bound of a message.
+	Largest int
 
 	// Expire lets leases end that were not renewed for ttl. Nil: the suite waits for that.
 	Expire func(ttl time.Duration)
@@ -298,7 +300,7 @@ func oneOfManyWins(t *testing.T, s *subject) {
 // largeRecords are above every usual bound of a message.
 func largeRecords(t *testing.T, s *subject) {
 	var head shared.Head
-	for i, size := range []int{20, 3 << 20, 20, testscale.Of(5, 20) << 20} {
+	for i, size := range []int{20, 3 << 20, 20, s.Largest} {
 		r := shared.Following(head, Events(head, 2, size/2, fmt.Sprint("large", i)), nil)
 		other := shared.Following(head, Events(head, 2, size/2, fmt.Sprint("other", i)), nil)
 		head = s.append(t, r)

@@ -14,6 +14,7 @@ func TestMemoryKeepsThePromises(t *testing.T) {
 		var passed atomic.Int64
 		log := NewMemory(func() time.Time { return time.Unix(1_790_000_000, 0).Add(time.Duration(passed.Load())) })
 		return Harness{
+			Largest: 20 << 20,
 			Connect: func(testing.TB) shared.Log { return log },
 			Expire:  func(ttl time.Duration) { passed.Add(int64(ttl)) },
 		}
