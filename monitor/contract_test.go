@@ -284,6 +284,7 @@ func TestAnswersKeepTheContract(t *testing.T) {
 		{"/api/collaborations/none?min_seq=1000", 503},
 		{"/api/sql/schema", 404},
 		{"/api/backups", 409},
+		{"/api/cluster", 404},
 		{"/api/files/x", 404},
 		{"/api/config/check", 409},
 		{"/api/config/effective", 409},
@@ -305,6 +306,9 @@ func TestAnswersKeepTheContract(t *testing.T) {
 	}
 	asked[contract.check(t, http.MethodPost, "/api/backups", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/backups/x/verify", 409)] = true
+	for _, what := range []string{"promote", "step-down"} {
+		asked[contract.check(t, http.MethodPost, "/api/cluster/"+what, 404)] = true
+	}
 	asked[contract.check(t, http.MethodPost, "/api/work/x/resend", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/work/x/cancel", 409)] = true
 	asked[contract.check(t, http.MethodPost, "/api/a2a/jobs/x/cancel", 409)] = true
