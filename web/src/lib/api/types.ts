@@ -643,7 +643,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a task, a plan or a call of a tool
-         * @description An approved task begins; an approved plan opens its tools for its task; an approved call is made, once. The agent is told. The decision is on disk when the answer is sent.
+         * @description An approved task begins; an approved plan opens its tools for its task; an approved call is made, once. A call that wants input is made again with the given values. The agent is told. The decision is on disk when the answer is sent.
          */
         post: operations["approve"];
         delete?: never;
@@ -4613,6 +4613,46 @@ export interface components {
                  * @description When it counts as rejected, in ms since 1970
                  */
                 expiresAtMs: number;
+                /** @description What the server wants from a person during the call, which ended without it and is made again with what is given; absent if it is asked whether the call may be made */
+                input?: {
+                    /**
+                     * @description form: fields to fill in, or none; url: an address to open, which the person confirms by approving
+                     * @enum {string}
+                     */
+                    mode: "form" | "url";
+                    /** @description What the server says, secrets masked */
+                    message: string;
+                    /** @description Address of mode url */
+                    url?: string;
+                    /** @description Fields of mode form */
+                    fields?: {
+                        name: string;
+                        title?: string;
+                        description?: string;
+                        /**
+                         * @description array: some of the options
+                         * @enum {string}
+                         */
+                        type: "string" | "number" | "integer" | "boolean" | "array";
+                        /** @description Of a string: email, uri, date, date-time */
+                        format?: string;
+                        required: boolean;
+                        options?: {
+                            value: string;
+                            title?: string;
+                        }[];
+                        /** @description Value that the server suggests */
+                        default?: unknown;
+                        /** @description It looks like a password or key, for which MCP forbids servers to ask in a form */
+                        secret?: boolean;
+                    }[];
+                    /** @description Of the requests during this call */
+                    number: number;
+                    /** @description false: the tool does not say that it may be called again */
+                    repeatable: boolean;
+                    /** @description The beginning of what the call returned without the input */
+                    said?: string;
+                };
             };
             /** @description What was decided; absent while it waits */
             decision?: {
@@ -7196,6 +7236,8 @@ export interface operations {
                 "application/json": {
                     /** @description Name of the deciding person, not of an agent; one line, at most 200 bytes in UTF-8; default is api. With a session of Task-Hub its name and role are used instead */
                     by?: string;
+                    /** @description Values for the fields of call.input, by name; texts are read as numbers, true or false, and lists with commas, where a field is one; 400 for what does not fit */
+                    values?: Record<string, never>;
                 };
             };
         };

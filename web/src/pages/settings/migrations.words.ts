@@ -10,14 +10,14 @@ export const migrationWords = words({
   part: { ko: '일부가 남음', en: 'something was left' },
   open: { ko: '끝나지 않음', en: 'not finished' },
   openNote: {
-    ko: '가져오는 중이거나 중간에 멈췄습니다. 멈췄다면 같은 명령을 다시 쓰면 이어집니다.',
-    en: 'It runs, or was interrupted. If it was, the same command goes on where it was.',
+    ko: '가져오는 중이거나 중간에 멈췄습니다. 멈췄다면 서버를 멈추고 같은 명령을 다시 쓰면 이어집니다.',
+    en: 'It runs, or was interrupted. If it was, stop the server and repeat the command: it goes on where it was.',
   },
   lastReport: { ko: '아래는 그전의 보고입니다.', en: 'Below is the report of the one before.' },
   only: { ko: '이것만', en: 'only' },
   again: {
-    ko: '같은 명령을 다시 쓰면 그 뒤에 생긴 것만 더해집니다.',
-    en: 'The same command again adds what came since.',
+    ko: '서버를 멈추고 같은 명령을 다시 쓰면 그 뒤에 생긴 것만 더해집니다.',
+    en: 'With the server stopped, the same command adds what came since.',
   },
   what: { ko: '종류', en: 'Part' },
   found: { ko: '찾음', en: 'Found' },
