@@ -13,7 +13,7 @@ import (
 
 // components are the values of the attribute "component", by which parts of the program log.
 func components() []string {
-	return []string{"agents", "as_of", "backup", "config", "continuation", "discord", "eventstore", "gateway", "hooks", "http", "import", "mcp", "mirror", "monitor", "notify", "overrides",
+	return []string{"agents", "as_of", "backup", "cluster", "config", "continuation", "discord", "eventstore", "gateway", "hooks", "http", "import", "mcp", "mirror", "monitor", "notify", "overrides",
 		"projections", "redaction", "sample", "schedules", "search", "slack", "tasks", "telegram", "ui", "verify", "watch", "work", "workers", "workspaces"}
 }
 
