@@ -54,8 +54,8 @@ const budgets = [
     (file) => /** @type {[string, number, number]} */ ([`page ${file}`, zipped([file]), (larger[file] ?? 25) * kib]),
   ),
   // A quarter of it is the editor and the chart of SQL, which only administrators load. 4 KiB are the sentences for the prompts of the program
-  // in both languages, and the summary of a comparison.
-  ['all files', zipped(all), 548 * kib],
+  // in both languages, and the summary of a comparison; another 4 are the form for what an MCP server asks, and what was moved in.
+  ['all files', zipped(all), 552 * kib],
 ];
 for (const [name, size, budget] of budgets) {
   console.log(`${name.padEnd(32)}${(size / kib).toFixed(1).padStart(8)} of ${budget / kib} KiB gzipped`);

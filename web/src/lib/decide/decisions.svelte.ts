@@ -12,12 +12,15 @@ const leastMs = 1500;
 const mostReasons = 3;
 
 export type Approval = Schemas['Approval'];
+export type Values = Record<string, string>;
 
 interface Held {
   approve: boolean;
   reason: string;
   /** Such calls from now on, too. */
   always: boolean;
+  /** What is given for the fields of an input. */
+  values: Values;
   /** Time of this browser at which it is sent; null while it is paused. */
   at: number | null;
   left: number;
@@ -60,13 +63,21 @@ class Decisions {
     localStorage.setItem('by', name.trim());
   }
 
-  hold(approval: Approval, approve: boolean, reason: string, done: (seq: number) => void, always = false): void {
+  hold(
+    approval: Approval,
+    approve: boolean,
+    reason: string,
+    done: (seq: number) => void,
+    always = false,
+    values: Values = {},
+  ): void {
     if (this.held[approval.id]) return;
     if (reason) this.remember(reason);
     this.held[approval.id] = {
       approve,
       reason,
       always,
+      values,
       at: null,
       left: undoMs,
       sending: false,
@@ -107,6 +118,7 @@ class Decisions {
     approve: boolean,
     reason: string,
     always = false,
+    values: Values = {},
   ): Promise<{ outcome: Outcome; seq: number }> {
     const { id } = approval;
     const by = !session.info.by && this.by ? { by: this.by } : {};
@@ -115,7 +127,8 @@ class Decisions {
     try {
       const yes = always ? '/api/approvals/{id}/always' : '/api/approvals/{id}/approve';
       const path = approve ? yes : '/api/approvals/{id}/reject';
-      const result = await write<{ decidedBy: string }>('POST', path, approve ? by : { ...by, reason }, { id });
+      const given = Object.keys(values).length > 0 ? { ...by, values } : by;
+      const result = await write<{ decidedBy: string }>('POST', path, approve ? given : { ...by, reason }, { id });
       seq = result.seq;
       const status = approve ? 'approved' : 'rejected';
       const decision = { status, by: result.data.decidedBy, reason, atMs: Date.now(), seq } as const;
@@ -141,7 +154,7 @@ class Decisions {
     const held = this.held[approval.id];
     if (!held) return;
     held.sending = true;
-    const { outcome, seq } = await this.send(approval, held.approve, held.reason, held.always);
+    const { outcome, seq } = await this.send(approval, held.approve, held.reason, held.always, held.values);
     delete this.held[approval.id];
     if (outcome.mine) toasts.say(t(held.approve ? w.approved : w.rejected));
     held.done(seq);

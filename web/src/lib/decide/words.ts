@@ -20,6 +20,7 @@ export const w = words({
   },
   approve: { ko: '승인', en: 'Approve' },
   reject: { ko: '거절', en: 'Reject' },
+  giveTitle: { ko: (title: string) => `답하기: ${title}`, en: (title: string) => `Answer: ${title}` },
   undo: { ko: '취소', en: 'Undo' },
   approving: { ko: (s: number) => `${s}초 뒤 승인`, en: (s: number) => `Approving in ${s} s` },
   rejecting: { ko: (s: number) => `${s}초 뒤 거절`, en: (s: number) => `Rejecting in ${s} s` },

@@ -21,6 +21,8 @@ export const w = words({
   plan: { ko: '계획', en: 'Plan' },
   task: { ko: '작업', en: 'Task' },
   call: { ko: '도구 호출', en: 'Call' },
+  asks: { ko: '서버의 질문', en: 'The server asks' },
+  said: { ko: '입력 없이 호출이 돌려준 것', en: 'What the call returned without it' },
   arguments: { ko: '인수', en: 'Arguments' },
   longArguments: { ko: (n: number) => `${n}바이트`, en: (n: number) => `${n} bytes` },
   expires: { ko: '결정이 없으면 거절되는 때:', en: 'Refused, if no one decides,' },
