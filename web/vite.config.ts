@@ -19,11 +19,12 @@ const server = process.env.OPENCLAWD_UI_SERVER ?? 'http://127.0.0.1:3847';
 const groups = [
   {
     name: 'app',
-    test: /\/src\/(app|lib)\/(?!md\/|views\/|ui\/Rows|chat\/(?!Tell|inView))|\/node_modules\/(?!marked\/|dompurify\/|virtua\/|uplot\/|@codemirror\/|@lezer\/|@marijn\/|style-mod\/|w3c-keyname\/|crelt\/)|^\0/,
+    test: /\/src\/(app|lib)\/(?!md\/|views\/|ui\/Rows|decide\/(?:Fields|input)|chat\/(?!Tell|inView))|\/node_modules\/(?!marked\/|dompurify\/|virtua\/|uplot\/|@codemirror\/|@lezer\/|@marijn\/|style-mod\/|w3c-keyname\/|crelt\/)|^\0/,
     priority: 3,
   },
   { name: 'markdown', test: /\/node_modules\/(marked|dompurify)\/|\/src\/lib\/md\//, priority: 2 },
   { name: 'views', test: /\/src\/lib\/views\//, priority: 2 },
+  { name: 'fields', test: /\/src\/lib\/decide\/(Fields|input)/, priority: 2 },
   { name: 'composer', test: /\/src\/lib\/chat\//, priority: 2 },
   { name: 'sql', test: /\/src\/pages\/sql\/[^/]+$/, priority: 3 },
   // What only the SQL page needs, and only after the role was proved.

@@ -72,6 +72,8 @@ export const runStates: Record<Schemas['RunState'], Word> = dictionary({
 type OperatorCode =
   'no_cluster' | 'not_writer' | 'reader' | 'writer_stays' | 'role_unchanged' | 'no_gateway' | 'fenced';
 
+const away: Word = { ko: '지금 쓰는 노드가 없습니다.', en: 'No node takes writes now.' };
+
 /** What the page says about a request that failed. Details of the server are beside it. */
 export const errors: Record<Exclude<ErrorCode, OperatorCode>, Word> = dictionary({
   unauthorized: { ko: '로그인이 필요합니다.', en: 'You need to log in.' },
@@ -156,16 +158,13 @@ export const errors: Record<Exclude<ErrorCode, OperatorCode>, Word> = dictionary
   no_room: { ko: '디스크에 자리가 모자랍니다.', en: 'The disk does not have enough space.' },
   not_here: { ko: '이 서버에는 없는 기능입니다.', en: 'This server does not have that.' },
   task_hub: { ko: '이전 Task-Hub가 답하지 않습니다.', en: 'The old Task-Hub does not answer.' },
-  no_writer: { ko: '지금 쓰는 노드가 없습니다.', en: 'No node takes writes now.' },
-  writer_lost: { ko: '쓰는 노드가 대답 전에 사라졌습니다.', en: 'The node that writes was lost before it answered.' },
-  role_changes: { ko: '노드의 역할이 바뀌는 중입니다.', en: 'This node is getting another role.' },
-  shared_unavailable: { ko: '공유 로그에 쓸 수 없습니다.', en: 'The shared log takes no records.' },
-  shared_uncertain: {
-    ko: '공유 로그에 저장됐는지 알 수 없습니다.',
-    en: 'It is not known whether the shared log has it.',
-  },
-  shared_conflict: { ko: '그사이 다른 노드가 썼습니다.', en: 'Another node has written meanwhile.' },
-  follower: { ko: '이 노드는 따라가기만 합니다.', en: 'This node only follows.' },
+  no_writer: away,
+  writer_lost: away,
+  role_changes: away,
+  shared_unavailable: away,
+  shared_uncertain: { ko: '저장됐는지 알 수 없습니다.', en: 'It is not known whether it was stored.' },
+  shared_conflict: away,
+  follower: away,
 });
 
 // A newer server may have a code that this page does not know.
