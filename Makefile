@@ -18,10 +18,9 @@ ifneq ($(CC_FOUND),)
 TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE="$${GORACE:-atexit_sleep_ms=20} log_path=$$races/race"
 # The driver is C translated to Go. SQLite itself, its C library and its allocator do their own locking and hold no Go memory, but took
 # most of the time under the detector: they are compiled without it. Package modernc.org/sqlite, which passes memory to them, is
-# checked like our code, except for the pointer checks that -race enables. The broker that tests start is not ours either.
+# checked like our code, except for the pointer checks that -race enables.
 TEST_FLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false' \
-	'-gcflags=modernc.org/libc/...=-race=false' '-gcflags=modernc.org/memory=-race=false' \
-	'-gcflags=github.com/nats-io/nats-server/...=-race=false'
+	'-gcflags=modernc.org/libc/...=-race=false' '-gcflags=modernc.org/memory=-race=false'
 else
 TEST_ENV := CGO_ENABLED=0
 endif
