@@ -237,9 +237,10 @@ CLIENTS := grammy@1.46.0 @slack/bolt@5.1.0 discord.js@14.28.1
 MCP_PACKAGES := node@24.21.0 $(addprefix @modelcontextprotocol/,server-everything@2026.8.31 server-filesystem@2026.8.31 conformance@0.1.16) \
 	conformance-next@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12
 OPENCLAWS := openclaw@2026.2.26 openclaw-newest@npm:openclaw@2026.9.6
+BROWSER_PACKAGE := playwright-core@1.65.1
 
 .PHONY: clients
-clients: ## Let unmodified programs from npm, openclaw among them, use our servers, and agents their MCP servers; needs Node
+clients: ## Let unmodified programs from npm, openclaw among them, use our servers, and agents their MCP servers; needs Node and Chromium
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
 		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(CLIENTS); \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestGrammy|TestBolt|TestDiscordJS' -count=1 \
@@ -248,17 +249,17 @@ clients: ## Let unmodified programs from npm, openclaw among them, use our serve
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestConformance|TestNPMServers' -count=1 ./mcp ./server; \
 		rm -rf "$$modules"/*; printf '{"overrides": {"libsignal": "file:%s/server/testdata/libsignal"}}' '$(CURDIR)' > "$$modules/package.json"; \
 		npm install --prefix "$$modules" --silent --no-audit --no-fund $(firstword $(MCP_PACKAGES)); \
-		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS); \
-		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestOpenClawCommands -count=1 ./server
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS) $(BROWSER_PACKAGE); \
+		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run 'TestOpenClawCommands|TestControlUIShowsChannels' -count=1 ./server
 
 # OpenClaw as it is on npm. One of its packages is on no registry, and is not needed.
-OPENCLAWS := $(foreach version,2026.2.26 2026.5.12 2026.9.6,openclaw-$(version)@npm:openclaw@$(version))
+MIGRATED_OPENCLAWS := $(foreach version,2026.2.26 2026.5.12 2026.9.6,openclaw-$(version)@npm:openclaw@$(version))
 
 .PHONY: clients-openclaw
 clients-openclaw: ## Migrate what packages of OpenClaw from npm have written, and back, and compare what their client shows, half an hour; needs Node
 	@set -e; modules=$$(mktemp -d); trap 'rm -rf "$$modules"' EXIT; \
 		echo '{"overrides": {"libsignal": "npm:is-number@7.0.0"}}' > "$$modules/package.json"; \
-		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(OPENCLAWS); \
+		npm install --prefix "$$modules" --silent --ignore-scripts --no-audit --no-fund $(MIGRATED_OPENCLAWS); \
 		npm install --prefix "$$modules" --silent --no-audit --no-fund node@24.21.0; \
 		CGO_ENABLED=0 MODULES="$$modules" $(GO) test -tags clients -run TestOpenClawMovesInAndBack -count=1 -timeout 90m ./cmd/openclawd
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ const npmConfig = `{
 }`
 
 // startChannels starts a program with a connected bot in each channel, and says where its gateway is.
-func startChannels(t *testing.T) (p *reloading, url string) {
+func startChannels(t *testing.T, more ...func(*Options)) (p *reloading, url string) {
 	t.Helper()
 	telegram, err := telegramtest.New(telegramtest.Options{Limits: telegramtest.NoLimits()})
 	if err != nil {
@@ -71,9 +72,9 @@ func startChannels(t *testing.T) (p *reloading, url string) {
 	t.Cleanup(func() { _ = discord.Close() })
 	tg, app, bot := telegram.AddBot("ruda", telegramtest.BotOptions{WithoutPrivacy: true}), slack.AddApp("ruda", slacktest.AppOptions{}), discord.AddBot("ruda", discordtest.BotOptions{})
 	discord.AddGuild("lab").Join(bot.ID)
-	p = startReloading(t, map[string]string{settings.FileName: fmt.Sprintf(npmConfig, tg.Token, app.Token, app.AppToken, bot.Token)}, withGateway, func(o *Options) {
+	p = startReloading(t, map[string]string{settings.FileName: fmt.Sprintf(npmConfig, tg.Token, app.Token, app.AppToken, bot.Token)}, append(more, withGateway, func(o *Options) {
 		o.TelegramAPI, o.SlackAPI, o.DiscordAPI = telegram.URL(), slack.URL(), discord.URL()
-	})
+	})...)
 	ctx, stop := context.WithTimeout(t.Context(), testscale.Patience)
 	defer stop()
 	for _, err := range []error{tg.WaitPolling(ctx), slack.WaitConnected(ctx, app), discord.WaitConnected(ctx, bot.ID)} {
@@ -100,6 +101,30 @@ func TestOpenClawCommands(t *testing.T) {
 	}
 	if err := p.stop(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The pages of channels in the Control UIs of these programs show each channel, and that it runs.
+func TestControlUIShowsChannels(t *testing.T) {
+	for version, path := range map[string]string{"openclaw": "/channels", "openclaw-newest": "/settings/channels"} {
+		t.Run(version, func(t *testing.T) {
+			_, url := startChannels(t, func(o *Options) { o.ControlUI = filepath.Join(os.Getenv("MODULES"), "node_modules", version) })
+			ctx, stop := context.WithTimeout(t.Context(), testscale.Patience)
+			defer stop()
+			args := []string{filepath.Join("testdata", "control_ui.mjs"), strings.Replace(url, "ws://", "http://", 1) + path, "secret"}
+			for _, name := range []string{"Telegram", "Slack", "Discord"} {
+				args = append(args, `^`+name+`\n(.+\n){1,3}Running\n([^N]|$)`) // "Running" in the newest, "Running", "Yes" before
+			}
+			out, err := exec.CommandContext(ctx, "node", args...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, pattern := range args[3:] {
+				if !regexp.MustCompile(`(?m)` + pattern).Match(out) {
+					t.Errorf("%s is not in:\n%s", pattern, out)
+				}
+			}
+		})
 	}
 }
 
