@@ -3,56 +3,21 @@ package jetstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/eventstore/shared"
 )
 
 // Redact implements shared.Log.
 func (l *Log) Redact(ctx context.Context, seqs []int64) error {
-	head, err := l.Head(ctx)
-	if err != nil {
-		return err
-	}
-	of := map[int64][]int64{}
-	for _, seq := range seqs {
-		number, err := l.Find(ctx, seq)
-		if errors.Is(err, eventstore.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if number >= head.Number {
-			return &eventstore.InvalidError{Field: "seq", Value: strconv.FormatInt(seq, 10), HintText: "append a record that names the event first"}
-		}
-		of[number] = append(of[number], seq)
-	}
-	for number, seqs := range of {
-		if err := l.redact(ctx, number, seqs); err != nil {
-			return fmt.Errorf("redact record %d of the shared log: %w", number, err)
-		}
-	}
-	return nil
+	return shared.Redact(ctx, l, seqs, l.replace)
 }
 
-// redact replaces a record by one without payloads, then deletes what it replaced.
-func (l *Log) redact(ctx context.Context, number int64, seqs []int64) error {
-	found, err := l.Read(ctx, number-1, 1)
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return &shared.UnsoundError{Number: number, Detail: "it is missing from the stream"}
-	}
-	without, changed, err := found[0].Without(seqs)
-	if err != nil {
-		return err
-	}
+// replace stores a record without payloads, then deletes what it replaces.
+func (l *Log) replace(ctx context.Context, without shared.Record, changed bool) error {
+	number := without.Number
 	subject := l.replacement(strconv.FormatInt(number, 10))
 	if changed {
 		if _, err := l.publish(ctx, split(&without, subject, l.largest()), nil); err != nil {

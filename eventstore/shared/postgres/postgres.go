@@ -313,46 +313,13 @@ func isTimeout(err error) bool {
 // Redact implements shared.Log. Dead rows keep the payloads until the database vacuums them, its WAL until it is
 // recycled.
 func (l *Log) Redact(ctx context.Context, seqs []int64) error {
-	head, err := l.Head(ctx)
-	if err != nil {
+	return shared.Redact(ctx, l, seqs, func(ctx context.Context, without shared.Record, changed bool) error {
+		if !changed {
+			return nil
+		}
+		_, err := l.pool.Exec(ctx, "UPDATE "+l.schema+".records SET body = $2 WHERE number = $1", without.Number, without.Body)
 		return err
-	}
-	of := map[int64][]int64{}
-	for _, seq := range seqs {
-		number, err := l.Find(ctx, seq)
-		if errors.Is(err, eventstore.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if number >= head.Number {
-			return &eventstore.InvalidError{Field: "seq", Value: fmt.Sprint(seq), HintText: "append a record that names the event first"}
-		}
-		of[number] = append(of[number], seq)
-	}
-	for number, seqs := range of {
-		if err := l.redact(ctx, number, seqs); err != nil {
-			return fmt.Errorf("redact record %d of the shared log: %w", number, err)
-		}
-	}
-	return nil
-}
-
-func (l *Log) redact(ctx context.Context, number int64, seqs []int64) error {
-	found, err := l.Read(ctx, number-1, 1)
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return &shared.UnsoundError{Number: number, Detail: "it is missing from the table"}
-	}
-	without, changed, err := found[0].Without(seqs)
-	if err != nil || !changed {
-		return err
-	}
-	_, err = l.pool.Exec(ctx, "UPDATE "+l.schema+".records SET body = $2 WHERE number = $1", number, without.Body)
-	return err
+	})
 }
 
 // Left implements shared.Leaver.

@@ -343,17 +343,24 @@ func (s *subject) stored(t testing.TB, number int64) {
 	}
 }
 
-func lostAnswerIsFoundOut(t *testing.T, s *subject) {
+// losing returns a client whose answers get lost on its way at will, and the one record that it has appended.
+func (s *subject) losing(t *testing.T) (way *Proxy, client shared.Log, first shared.Record) {
+	t.Helper()
 	if s.Through == nil {
-		return // without a network no answer is lost
+		t.Skip("without a network no answer is lost")
 	}
-	way := NewProxy(t, s.Address)
-	client := s.Through(t, way)
-	defer client.Close()
-	first := record(shared.Head{}, 2, "first")
+	way = NewProxy(t, s.Address)
+	client = s.Through(t, way)
+	t.Cleanup(func() { _ = client.Close() })
+	first = record(shared.Head{}, 2, "first")
 	if err := client.Append(s.ctx, first); err != nil {
 		t.Fatal(err)
 	}
+	return way, client, first
+}
+
+func lostAnswerIsFoundOut(t *testing.T, s *subject) {
+	way, client, _ := s.losing(t)
 	for i := range 3 {
 		head, err := client.Head(s.ctx)
 		if err != nil {
@@ -378,16 +385,7 @@ func lostAnswerIsFoundOut(t *testing.T, s *subject) {
 }
 
 func withoutAnswerIsUncertain(t *testing.T, s *subject) {
-	if s.Through == nil {
-		return // without a network no answer is lost
-	}
-	way := NewProxy(t, s.Address)
-	client := s.Through(t, way)
-	defer client.Close()
-	first := record(shared.Head{}, 2, "first")
-	if err := client.Append(s.ctx, first); err != nil {
-		t.Fatal(err)
-	}
+	way, client, first := s.losing(t)
 	r := record(first.Head(), 2, "unknown")
 	way.LoseAnswers()
 	brief, cancel := context.WithCancel(s.ctx)
