@@ -29,6 +29,7 @@ type Options struct {
 
 	// Attempt is how long one try to store a record waits for its answer, which may have been lost; default 1 s.
 	Attempt time.Duration
+	Now     func() time.Time // default time.Now
 }
 
 // Log is a shared log in JetStream. It implements shared.Log.
@@ -40,8 +41,15 @@ type Log struct {
 	redacted jetstream.Stream
 	leases   jetstream.Stream
 
-	mu   sync.Mutex
-	tail place // where the newest record that this client knows of ends
+	mu      sync.Mutex
+	tail    place // where the newest record that this client knows of ends
+	renewal renewal
+}
+
+// renewal is the newest message of a held lease that was seen, and since when.
+type renewal struct {
+	sequence uint64
+	seen     time.Time
 }
 
 // place is the end of a record in the stream.
@@ -62,6 +70,9 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	}
 	if opts.Attempt == 0 {
 		opts.Attempt = time.Second
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
 	conn, err := nats.Connect(opts.URL, opts.connection()...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -109,4 +110,46 @@ func TestStreamsOfReplicasHaveNoRedactedPayload(t *testing.T) {
 	t.Parallel()
 	servers, gone := redactedOnThree(t)
 	awaitGone(t, servers, gone, time.Minute, func(path string) bool { return !natstest.OfRaftLog(path) })
+}
+
+// The broker deletes a lease that is not renewed up to two seconds too late, or later. The other nodes need not wait for that.
+func TestALeaseOfASilentHolderIsTakenInTime(t *testing.T) {
+	t.Parallel()
+	servers, clock := natstest.One(t), time.Now()
+	open := func() *jetstream.Log {
+		log, err := jetstream.Open(t.Context(), jetstream.Options{URL: servers.URL(), Name: "log", Now: func() time.Time { return clock }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = log.Close() })
+		return log
+	}
+	const ttl = time.Hour
+	first, second := open(), open()
+	held, err := first.Acquire(t.Context(), "a", ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func() {
+		t.Helper()
+		if _, err := second.Acquire(t.Context(), "b", time.Minute); !errors.As(err, new(*shared.HeldError)) {
+			t.Fatalf("the lease of another node: %v", err)
+		}
+	}
+	refused() // b sees it from here on
+	clock = clock.Add(ttl - 1)
+	refused()
+	if err := first.Renew(t.Context(), held, ttl); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(ttl)
+	refused() // b has not seen that renewal before
+	clock = clock.Add(ttl)
+	taken, err := second.Acquire(t.Context(), "b", ttl)
+	if err != nil || taken.Epoch != held.Epoch+1 {
+		t.Fatalf("epoch %d, %v", taken.Epoch, err)
+	}
+	if err := first.Renew(t.Context(), held, ttl); !errors.As(err, new(*shared.HeldError)) {
+		t.Errorf("the silent holder renews: %v", err)
+	}
 }

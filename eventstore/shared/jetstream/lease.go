@@ -16,9 +16,12 @@ import (
 type holder struct {
 	Node  string `json:"node"`
 	Token string `json:"token"`
+	TTL   int64  `json:"ttlMs"`
 
 	sequence uint64
 }
+
+func (h *holder) ttl() time.Duration { return time.Duration(h.TTL) * time.Millisecond }
 
 // holding reads who holds the lease; the zero holder if no node does.
 func (l *Log) holding(ctx context.Context) (holder, error) {
@@ -35,6 +38,7 @@ func (l *Log) holding(ctx context.Context) (holder, error) {
 
 // hold stores that a node holds the lease, unless that has changed since it was read.
 func (l *Log) hold(ctx context.Context, before uint64, h holder, ttl time.Duration) (changed bool, err error) {
+	h.TTL = ttl.Milliseconds()
 	text, err := json.Marshal(h)
 	if err != nil {
 		return false, err
@@ -47,7 +51,20 @@ func (l *Log) hold(ctx context.Context, before uint64, h holder, ttl time.Durati
 	return false, err
 }
 
-// Acquire implements shared.Log. The broker counts in whole seconds, of which a lease has at least one.
+// silent reports whether a lease was not renewed for its time, by the clock of this client since it saw the renewal
+// first. The broker, which counts in whole seconds, deletes it up to two seconds later.
+func (l *Log) silent(h *holder) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewal.sequence != h.sequence {
+		l.renewal = renewal{h.sequence, l.opts.Now()}
+		return false
+	}
+	return h.TTL > 0 && l.opts.Now().Sub(l.renewal.seen) >= h.ttl()
+}
+
+// Acquire implements shared.Log. A lease that was taken too early, by a clock that runs fast, costs its holder the
+// lease and nothing else: records are fenced by their epoch.
 func (l *Log) Acquire(ctx context.Context, node string, ttl time.Duration) (shared.Lease, error) {
 	token := rand.Text()
 	for {
@@ -56,7 +73,13 @@ func (l *Log) Acquire(ctx context.Context, node string, ttl time.Duration) (shar
 			return shared.Lease{}, err
 		}
 		if h.Node != "" && h.Node != node {
-			return shared.Lease{}, &shared.HeldError{Node: h.Node}
+			if !l.silent(&h) {
+				return shared.Lease{}, &shared.HeldError{Node: h.Node}
+			}
+			if err := l.drop(ctx, h); err != nil {
+				return shared.Lease{}, err
+			}
+			continue
 		}
 		changed, err := l.hold(ctx, h.sequence, holder{Node: node, Token: token}, ttl)
 		if err != nil {
