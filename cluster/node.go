@@ -46,6 +46,8 @@ type Options struct {
 	At      health.NodeAddresses
 	Token   string // that nodes show each other
 	Version string // may be ""
+	Schema  int64  // newest one that the program knows
+	Process string // random
 	Now     func() time.Time
 	Logger  *slog.Logger
 
@@ -63,17 +65,21 @@ type Node struct {
 	role   Role
 	since  time.Time
 	rest   time.Time                     // until then it does not try to get the lease
+	stands time.Time                     // until then it is the one that is to be the writer
 	peers  map[string]health.ClusterNode // by name
 	epoch  int64                         // newest one that was seen
 	moved  chan struct{}                 // closed and replaced when that changes
 	failed error                         // why it is out
 	shaky  error                         // why the shared log could not be used at the last attempt
 	takes  int64                         // times that this node became the writer
+	newest int64                         // newest schema of a program that has written
+	twin   health.ClusterNode            // what another process said in the name of this node
+	born   time.Time
 }
 
 // New returns a node that does nothing before Run.
 func New(opts Options) *Node {
-	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), moved: make(chan struct{}), peers: map[string]health.ClusterNode{}}
+	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), born: opts.Now(), moved: make(chan struct{}), peers: map[string]health.ClusterNode{}}
 }
 
 func (o *Options) follows() Role {
@@ -84,11 +90,13 @@ func (o *Options) follows() Role {
 }
 
 // Run is the life of the node, until ctx ends. Errors: those of Serve, or one for which shared.Fatal is not nil: then
-// this node's data and the shared log do not agree, and it was said to the other nodes.
+// this node's data and the shared log do not agree, which was said to the other nodes, or another process has its name.
 func (n *Node) Run(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	beside, stop := context.WithCancel(ctx)
 	var others sync.WaitGroup
-	others.Go(func() { n.announce(beside) })
+	others.Go(func() { n.announce(beside, end) })
 	others.Go(func() { n.watchEpoch(beside) })
 	if !n.opts.Reader {
 		others.Go(func() { n.watchWriter(beside) })
@@ -96,6 +104,9 @@ func (n *Node) Run(ctx context.Context) error {
 	err := n.live(ctx)
 	stop()
 	others.Wait()
+	if taken := new(shared.NameTakenError); errors.As(context.Cause(ctx), &taken) {
+		return taken
+	}
 	n.leave(context.WithoutCancel(ctx), err)
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return nil
@@ -125,6 +136,7 @@ func (n *Node) become(role Role) {
 	}
 	if changed && role == Writer {
 		n.takes++
+		n.stands = time.Time{}
 	}
 	n.mu.Unlock()
 	if changed {
@@ -237,10 +249,13 @@ func (n *Node) try(ctx context.Context) (*shared.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	n.mu.Lock()
-	rests := n.opts.Now().Before(n.rest)
+	rests, newest := n.opts.Now().Before(n.rest), n.newest
 	n.mu.Unlock()
 	if rests {
 		return nil, nil
+	}
+	if newest > n.opts.Schema {
+		return nil, &shared.OldError{Own: n.opts.Schema, Newest: newest}
 	}
 	head, err := n.opts.Log.Head(ctx)
 	if err != nil {
@@ -276,7 +291,11 @@ func (n *Node) lead(ctx context.Context, lease shared.Lease) error {
 	defer beside.Wait()
 	defer enough()
 	beside.Go(func() { lost <- n.renew(holding, lease) })
-	if err := n.opts.Store.Lead(ctx, lease); err != nil {
+	err := n.leaveSchema(ctx)
+	if err == nil {
+		err = n.opts.Store.Lead(ctx, lease)
+	}
+	if err != nil {
 		n.release(ctx, lease)
 		if shared.Fatal(err) != nil {
 			return err
@@ -302,14 +321,17 @@ func (n *Node) lead(ctx context.Context, lease shared.Lease) error {
 		return err
 	case why = <-lost:
 		n.opts.Logger.Warn("another node writes from now on, or none does: ending the services of the writer", "err", why)
+		if errors.As(why, new(*shared.FailingError)) {
+			n.pause()
+		}
 	case <-n.yield:
 		n.opts.Logger.Info("stepping down: ending the services of the writer")
 		n.pause()
 	}
 	n.become(n.opts.follows())
 	stop()
-	err := <-served
-	n.release(ctx, lease)
+	err = <-served
+	n.handOver(ctx, lease)
 	if why != nil && shared.Fatal(why) != nil {
 		return why
 	}
@@ -342,6 +364,24 @@ func (n *Node) renew(ctx context.Context, lease shared.Lease) error {
 			n.opts.Logger.Warn("the lease cannot be renewed; will retry", "err", err)
 		}
 	}
+}
+
+// handOver gives the lease to the node that stands for it, or back.
+func (n *Node) handOver(ctx context.Context, lease shared.Lease) {
+	brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	peers, err := Peers(brief, n.opts.Log)
+	for name := range peers {
+		if p := peers[name]; p.Stands && p.Role == Follower && name != n.opts.Name {
+			if err = n.opts.Log.HandOver(brief, lease, name, n.opts.Lease); err == nil {
+				return
+			}
+		}
+	}
+	if err != nil {
+		n.opts.Logger.Warn("the lease cannot be handed over; it is given back", "err", err)
+	}
+	n.release(ctx, lease)
 }
 
 // release gives the lease back, so that another node need not wait for its end.

@@ -214,6 +214,78 @@ func TestNodesTakeTurns(t *testing.T) {
 	}
 }
 
+// The node that a person promotes gets the lease, whoever else asks for it.
+func TestTheOneThatIsPromotedWrites(t *testing.T) {
+	t.Parallel()
+	log := sharedtest.NewMemory(time.Now)
+	a := join(t, log, "a")
+	a.becomes(t, cluster.Writer)
+	all := []*member{a}
+	for _, name := range []string{"b", "c", "d", "e"} {
+		n := join(t, log, name)
+		n.knows(t, "a")
+		all = append(all, n)
+	}
+	for epoch, i := range []int{3, 1, 4} {
+		next := all[i]
+		if err := next.Promote(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		next.becomes(t, cluster.Writer)
+		if s := next.State(); s.Epoch != int64(epoch)+2 {
+			t.Errorf("%s writes in epoch %d, want %d: another node did before", next.State().Node, s.Epoch, epoch+2)
+		}
+		for _, n := range all {
+			if n != next {
+				n.knows(t, next.State().Node)
+			}
+		}
+	}
+}
+
+// Two processes that have one name do not take the lease from each other for good: the one that was started later ends.
+func TestAnotherProcessWithTheName(t *testing.T) {
+	t.Parallel()
+	log := sharedtest.NewMemory(time.Now)
+	process := func(id string) func(*cluster.Options) { return func(o *cluster.Options) { o.Process = id } }
+	first := join(t, log, "a", process("first"))
+	first.becomes(t, cluster.Writer)
+	second := join(t, log, "a", process("second"))
+	err := <-second.ended
+	second.ended <- err // for leave
+	if taken := new(shared.NameTakenError); !errors.As(err, &taken) || taken.Node != "a" {
+		t.Fatalf("the second process ended with %v", err)
+	}
+	first.becomes(t, cluster.Writer)
+	if err := first.append(t.Context(), "one"); err != nil {
+		t.Error(err)
+	}
+	first.leave(t)
+	join(t, log, "a", process("third")).becomes(t, cluster.Writer) // what the ended one said last is no other process
+}
+
+// A node whose program is older than one that has written does not write, after that has gone, too.
+func TestAnOlderProgramOnlyFollows(t *testing.T) {
+	t.Parallel()
+	log := sharedtest.NewMemory(time.Now)
+	schema := func(n int64) func(*cluster.Options) { return func(o *cluster.Options) { o.Schema = n } }
+	older := join(t, log, "older", schema(34))
+	older.becomes(t, cluster.Writer)
+	newer := join(t, log, "newer", schema(35))
+	newer.knows(t, "older")
+	if err := newer.Promote(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	newer.becomes(t, cluster.Writer)
+	older.knows(t, "newer")
+	newer.leave(t)
+	eventually(t, "the older one says why it does not write", func() bool { return strings.Contains(older.State().Error, "schema 35") })
+	if s := older.State(); s.Role != cluster.Follower || s.Epoch != 2 {
+		t.Errorf("%+v", s)
+	}
+	join(t, log, "newest", schema(35)).becomes(t, cluster.Writer)
+}
+
 // A follower passes requests on with what it knows of who asks, and nothing that the caller says of that; never in a
 // circle.
 func TestPassingOn(t *testing.T) {

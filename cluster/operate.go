@@ -18,8 +18,8 @@ const (
 	PromotePath  = "/api/cluster/promote"
 )
 
-// StepDown has the writer end its services and give back the lease. It returns once another node may have it; the error
-// is a *NotWriterError on other nodes.
+// StepDown has the writer end its services, and then give the lease to the node that is to be promoted, or back. It
+// returns once it does not write any more; the error is a *NotWriterError on other nodes.
 func (n *Node) StepDown(ctx context.Context) error {
 	if role := n.Role(); role != Writer {
 		head, _ := n.opts.Store.SharedHead()
@@ -42,6 +42,10 @@ func (n *Node) Promote(ctx context.Context, force bool) error {
 	if n.Role() == Writer {
 		return nil
 	}
+	n.stand()
+	if err := n.say(ctx, saidFor); err != nil {
+		return &UnyieldingError{Writer: "that holds the lease", Err: err}
+	}
 	if p, known := n.writer(); known {
 		err := n.askToYield(ctx, &p)
 		if err != nil && !force {
@@ -52,11 +56,16 @@ func (n *Node) Promote(ctx context.Context, force bool) error {
 			n.revoke(ctx, p.Node)
 		}
 	}
-	n.mu.Lock()
-	n.rest = time.Time{}
-	n.mu.Unlock()
 	n.wake()
 	return nil
+}
+
+// stand makes this node the one to be promoted, for as long as a writer may take to step down.
+func (n *Node) stand() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	const drain = 15 * time.Second
+	n.rest, n.stands = time.Time{}, n.opts.Now().Add(n.opts.Lease+drain)
 }
 
 // looksEvery is how often the role is compared with a wanted one.

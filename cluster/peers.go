@@ -27,40 +27,62 @@ func (n *Node) self() health.ClusterNode {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := health.ClusterNode{Node: n.opts.Name, Role: n.role, At: n.opts.At, Record: head.Number, Seq: head.Seq, Hash: head.Hash.String(), Epoch: head.Epoch,
-		Version: n.opts.Version, SaidMs: n.opts.Now().UnixMilli()}
+		Stands: n.opts.Now().Before(n.stands), Process: n.opts.Process, BornMs: n.born.UnixMilli(), Version: n.opts.Version, SaidMs: n.opts.Now().UnixMilli()}
 	if fatal := shared.Fatal(n.failed); fatal != nil {
 		p.Role, p.Error, p.Code = Out, fatal.Error(), fatal.Code()
 	}
 	return p
 }
 
-// announce says how this node is, and listens to the others, until ctx ends.
-func (n *Node) announce(ctx context.Context) {
+// announce says how this node is, and listens to the others, until ctx ends. It calls end if another process has the name
+// of this node.
+func (n *Node) announce(ctx context.Context, end context.CancelCauseFunc) {
 	for {
-		n.exchange(ctx)
+		if err := n.exchange(ctx); err != nil {
+			end(err)
+			return
+		}
 		if wait.For(ctx, saysEvery) != nil {
 			return
 		}
 	}
 }
 
-func (n *Node) exchange(ctx context.Context) {
+// exchange returns an error if this node has to end.
+func (n *Node) exchange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := n.say(ctx, saidFor)
-	var peers map[string]health.ClusterNode
+	said, err := n.opts.Log.Announced(ctx)
 	if err == nil {
-		peers, err = Peers(ctx, n.opts.Log)
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			n.opts.Logger.Debug("cannot exchange states with other nodes", "err", err)
+		if err := n.hear(said); err != nil {
+			return err
 		}
-		return
+		err = n.say(ctx, saidFor)
 	}
+	if err != nil && ctx.Err() == nil {
+		n.opts.Logger.Debug("cannot exchange states with other nodes", "err", err)
+	}
+	return nil
+}
+
+// hear keeps what nodes say of themselves.
+func (n *Node) hear(said map[string][]byte) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.peers = peers
+	n.peers, n.newest = peersIn(said), schemaIn(said)
+	twin, earlier := n.peers[n.opts.Name], n.twin
+	if twin.Process == "" || twin.Process == n.opts.Process {
+		return nil
+	}
+	n.twin = twin
+	if twin.Process != earlier.Process || twin.SaidMs == earlier.SaidMs {
+		return nil // it may be the last that an ended process has said
+	}
+	if born := n.born.UnixMilli(); born > twin.BornMs || born == twin.BornMs && n.opts.Process > twin.Process {
+		return &shared.NameTakenError{Node: n.opts.Name}
+	}
+	n.opts.Logger.Warn("another process has the name of this node; it ends by itself", "node", n.opts.Name, "address", twin.At.API)
+	return nil
 }
 
 func (n *Node) say(ctx context.Context, ttl time.Duration) error {
@@ -90,9 +112,10 @@ func (n *Node) leave(ctx context.Context, err error) {
 // Peers returns what the nodes of a shared log say of themselves, by name. What cannot be read is left out.
 func Peers(ctx context.Context, log shared.Log) (map[string]health.ClusterNode, error) {
 	said, err := log.Announced(ctx)
-	if err != nil {
-		return nil, err
-	}
+	return peersIn(said), err
+}
+
+func peersIn(said map[string][]byte) map[string]health.ClusterNode {
 	peers := map[string]health.ClusterNode{}
 	for name, text := range said {
 		var p health.ClusterNode
@@ -100,7 +123,46 @@ func Peers(ctx context.Context, log shared.Log) (map[string]health.ClusterNode, 
 			peers[name] = p
 		}
 	}
-	return peers, nil
+	return peers
+}
+
+// Nodes whose program is older than one that has written would decide without what that has recorded, so they only
+// follow. The newest schema that has written is announced in a name that no node has.
+const (
+	schemaName = "newest schema"
+	schemaFor  = 365 * 24 * time.Hour
+)
+
+type saidSchema struct {
+	Schema int64 `json:"schema"`
+}
+
+func schemaIn(said map[string][]byte) int64 {
+	var s saidSchema
+	_ = json.Unmarshal(said[schemaName], &s)
+	return s.Schema
+}
+
+// leaveSchema announces the schema of a node that is about to write. The error is a *shared.OldError if a newer one has
+// written.
+func (n *Node) leaveSchema(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	said, err := n.opts.Log.Announced(ctx)
+	if err != nil {
+		return err
+	}
+	if newest := schemaIn(said); newest > n.opts.Schema {
+		n.mu.Lock()
+		n.newest = newest
+		n.mu.Unlock()
+		return &shared.OldError{Own: n.opts.Schema, Newest: newest}
+	}
+	text, err := json.Marshal(saidSchema{n.opts.Schema})
+	if err != nil {
+		return err
+	}
+	return n.opts.Log.Announce(ctx, schemaName, text, schemaFor)
 }
 
 // State returns the state of the node. Of other nodes it is at most some seconds old.

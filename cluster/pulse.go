@@ -32,8 +32,12 @@ func (n *Node) shows(r *http.Request) bool {
 	return n.opts.Token != "" && subtle.ConstantTimeCompare(shown[:], want[:]) == 1
 }
 
-// beat is how often a pulse is sent.
-const beat = time.Second
+const (
+	// beat is how often a pulse is sent.
+	beat = time.Second
+	// silence is how long a pulse may be missed before the connection is given up.
+	silence = 3 * beat
+)
 
 // Pulse answers other nodes until they leave, until ends, or until this node is not the writer any more. IsPeer is for
 // the caller to ask.
@@ -84,8 +88,10 @@ func (n *Node) watchWriter(ctx context.Context) {
 	}
 }
 
-// feel returns when the pulse of the writer ends. felt says that there was one.
+// feel returns when the pulse of the writer ends, or is not felt for some time. felt says that there was one.
 func (n *Node) feel(ctx context.Context, client *http.Client, p *health.ClusterNode) (felt bool) {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.At.API+PulsePath, http.NoBody)
 	if err != nil {
 		return false
@@ -99,8 +105,13 @@ func (n *Node) feel(ctx context.Context, client *http.Client, p *health.ClusterN
 	if answer.StatusCode != http.StatusOK || answer.Header.Get(headerNode) != p.Node {
 		return false
 	}
-	_, _ = io.Copy(io.Discard, answer.Body)
-	return true
+	silent := time.AfterFunc(silence, leave)
+	defer silent.Stop()
+	for beats := make([]byte, 64); ; silent.Reset(silence) {
+		if _, err := answer.Body.Read(beats); err != nil {
+			return true
+		}
+	}
 }
 
 // gone reports whether a machine refuses connections to an address, which it does only while nothing listens there.

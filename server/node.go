@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/eventstore/shared"
 	"github.com/pronto-lab/openclawd/eventstore/shared/backend"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
+	"github.com/pronto-lab/openclawd/internal/backoff"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/internal/wait"
 	"github.com/pronto-lab/openclawd/monitor"
@@ -67,9 +70,13 @@ func (p *Program) runNode(ctx context.Context, c *config.Cluster) error {
 	if err := p.openFronts(ctx); err != nil {
 		return errors.Join(err, log.Close())
 	}
+	schema, err := sqlite.NewestSchema()
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
 	at := p.advertised(c)
 	n.Node = cluster.New(cluster.Options{Log: log, Store: p.log, Name: settings.ClusterNode(c), Reader: c.Reader, Lease: c.Lease, At: at, Token: c.Token.Reveal(),
-		Version: buildinfo.Read().Version, Now: time.Now, Logger: p.opts.Logger.With("component", "cluster"),
+		Version: buildinfo.Read().Version, Schema: schema, Process: rand.Text(), Now: time.Now, Logger: p.opts.Logger.With("component", "cluster"),
 		Serve: func(serving context.Context, role cluster.Role) error {
 			return p.serveRole(serving, role, func() bool { return ctx.Err() != nil })
 		}})
@@ -141,7 +148,7 @@ func (p *Program) answerBetween(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"status":"ok"}`))
 		return
 	}
-	if p.node.passAPI == nil || strings.HasPrefix(r.URL.Path, "/ui/") {
+	if p.node.passAPI == nil || concernsThisNode(r) {
 		cluster.Refuse(w, http.StatusServiceUnavailable, "role_changes", "this node is getting another role", "repeat it: that takes about a second")
 		return
 	}
@@ -200,8 +207,28 @@ func (n nodeState) Promote(ctx context.Context, force bool) error {
 	return n.p.node.Promote(ctx, force)
 }
 
-// serveRole runs a program for as long as the node has a role.
+// beginsAgain are the pauses between attempts to begin the services of a role.
+var beginsAgain = backoff.Backoff{First: 100 * time.Millisecond, Most: 5 * time.Second}
+
+// serveRole runs a program for as long as the node has a role. One that cannot begin, because the shared log does not
+// take what it appends first, begins again: either that passes, or the role ends.
 func (p *Program) serveRole(ctx context.Context, role cluster.Role, stopping func() bool) error {
+	for failures := 1; ; failures++ {
+		err := p.serveOnce(ctx, role, stopping)
+		if shared.Refusal(err) == nil {
+			return err
+		}
+		if ctx.Err() == nil {
+			p.opts.Logger.Warn("the services of this role could not begin; will retry while this node has it", "role", role, "err", err)
+		}
+		if wait.For(ctx, beginsAgain.After(failures)) != nil {
+			return nil
+		}
+	}
+}
+
+// serveOnce runs a program until ctx ends.
+func (p *Program) serveOnce(ctx context.Context, role cluster.Role, stopping func() bool) error {
 	t := &Program{opts: p.opts, limits: p.limits, logs: p.logs, reads: p.reads, channelMetrics: newChannelMetrics(), caughtUp: make(chan struct{}), answered: newFirstAnswer(),
 		node: p.node, role: role, cluster: p.cluster, log: p.log, engine: p.engine}
 	t.config = newLiveConfig(p.config.path, p.opts.getenv, p.opts.Logger.With("component", "config"))
@@ -227,11 +254,6 @@ func (p *Program) serveRole(ctx context.Context, role cluster.Role, stopping fun
 	t.openBeside()
 	err := t.serveOn(ctx, p.node.api.begin())
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	if lost := shared.Refusal(err); lost != nil { // the role ended while it was starting
-		p.opts.Logger.Warn("the services of this role could not begin", "role", role, "err", err)
-		<-ctx.Done()
 		err = nil
 	}
 	return errors.Join(err, t.closeBeside())
@@ -342,7 +364,7 @@ func (p *Program) admitPassed(w http.ResponseWriter, r *http.Request, g monitor.
 	p.admitPage(w, r, who)
 }
 
-// ofThisNode are paths of requests that are not reads and concern this node's own files.
+// ofThisNode are paths of requests that concern this node's own files and role.
 var ofThisNode = []string{ui.Base, "/api/sql", "/api/backups", ofCluster, "/debug/"}
 
 // ofCluster are the paths of what operators and other nodes have this node do.
@@ -360,10 +382,9 @@ func (p *Program) isForWriter(r *http.Request) bool {
 	case http.MethodOptions:
 		return false
 	}
-	for _, own := range ofThisNode {
-		if strings.HasPrefix(r.URL.Path, own) {
-			return false
-		}
-	}
-	return true
+	return !concernsThisNode(r)
+}
+
+func concernsThisNode(r *http.Request) bool {
+	return slices.ContainsFunc(ofThisNode, func(own string) bool { return strings.HasPrefix(r.URL.Path, own) })
 }

@@ -26,6 +26,9 @@ type ClusterNode struct {
 	Seq     int64         `json:"seq"`    // newest event
 	Hash    string        `json:"hash"`   // chain hash of that event
 	Epoch   int64         `json:"epoch"`
+	Stands  bool          `json:"stands,omitempty"`  // a person wants it to be the writer
+	Process string        `json:"process,omitempty"` // unlike that of all other processes
+	BornMs  int64         `json:"startedMs"`         // when that was started, by its own clock
 	Version string        `json:"version,omitempty"`
 	SaidMs  int64         `json:"saidAtMs"`        // by its own clock
 	Error   string        `json:"error,omitempty"` // why it is out

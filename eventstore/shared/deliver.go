@@ -34,7 +34,7 @@ func Deliver(ctx context.Context, t Transport, r Record) error {
 	sent := false // it may be stored
 	for attempt := 1; ; attempt++ {
 		if err := ctx.Err(); err != nil && !sent {
-			return err
+			return &UnavailableError{Err: err}
 		}
 		err := t.Send(ctx, r)
 		switch {

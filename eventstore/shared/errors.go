@@ -119,6 +119,39 @@ func (e *FencedError) Error() string {
 func (e *FencedError) Code() string { return "fenced" }
 func (e *FencedError) Hint() string { return "send writes to that node; this one can follow it" }
 
+// FailingError is returned for appends of a writer that could not store in its own file what the shared log has from it.
+// Another node may write; this one follows once its file can be written.
+type FailingError struct{ Err error }
+
+func (e *FailingError) Error() string {
+	return fmt.Sprintf("this node cannot store what it wrote to the shared log: %v", e.Err)
+}
+func (e *FailingError) Unwrap() error { return e.Err }
+func (e *FailingError) Code() string  { return "node_failing" }
+func (e *FailingError) Hint() string {
+	return "free space on its disk, or repair it; nothing is lost, another node writes meanwhile"
+}
+
+// NameTakenError ends a node whose name another process has, which was started earlier.
+type NameTakenError struct{ Node string }
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("another process that runs now is node %s of the cluster", e.Node)
+}
+func (e *NameTakenError) Code() string { return "node_name_taken" }
+func (e *NameTakenError) Hint() string {
+	return "give each node a name of its own, cluster.node, or end the other process"
+}
+
+// OldError is why a node does not take the lease whose program is older than one that has written.
+type OldError struct{ Own, Newest int64 } // schemas
+
+func (e *OldError) Error() string {
+	return fmt.Sprintf("a newer program has written to the shared log, with schema %d; this one knows schema %d and only follows", e.Newest, e.Own)
+}
+func (e *OldError) Code() string { return "program_old" }
+func (e *OldError) Hint() string { return "upgrade the program of this node" }
+
 // FollowerError is returned for appends of a node that follows the log.
 type FollowerError struct{ Writer string } // empty if it is not known
 
@@ -171,6 +204,7 @@ func Refusal(err error) eventstore.Coded {
 		unavailable *UnavailableError
 		uncertain   *UncertainError
 		fenced      *FencedError
+		failing     *FailingError
 		follower    *FollowerError
 		conflict    *ConflictError
 	)
@@ -181,6 +215,8 @@ func Refusal(err error) eventstore.Coded {
 		return unavailable
 	case errors.As(err, &fenced):
 		return fenced
+	case errors.As(err, &failing):
+		return failing
 	case errors.As(err, &follower):
 		return follower
 	case errors.As(err, &conflict):
@@ -195,8 +231,11 @@ func Fatal(err error) eventstore.Coded {
 		diverged *DivergedError
 		ahead    *AheadError
 		unsound  *UnsoundError
+		taken    *NameTakenError
 	)
 	switch {
+	case errors.As(err, &taken):
+		return taken
 	case errors.As(err, &diverged):
 		return diverged
 	case errors.As(err, &ahead):

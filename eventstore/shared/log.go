@@ -62,6 +62,10 @@ type Log interface {
 	// Release gives the lease back; if it is another's meanwhile, nothing changes.
 	Release(ctx context.Context, held Lease) error
 
+	// HandOver gives the lease to another node, for ttl: none but that gets it from Acquire. If it is another's meanwhile,
+	// nothing changes.
+	HandOver(ctx context.Context, held Lease, to string, ttl time.Duration) error
+
 	// Revoke ends the lease of a node that is known to be gone, before its time is over. Nothing changes if the lease is
 	// another's. It decides only who may try: a node that is not gone after all is fenced by the next epoch.
 	Revoke(ctx context.Context, node string) error

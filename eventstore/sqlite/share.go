@@ -213,6 +213,13 @@ func (w *writer) shareFailed(err error) (told error, handled bool) {
 	return told, true
 }
 
+// leadsIn reports whether this node is the writer of an epoch.
+func (s *share) leadsIn(epoch int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.role == leads && s.head.Epoch == epoch
+}
+
 // fence ends the role of the writer.
 func (s *share) fence(by shared.Head) error {
 	s.mu.Lock()
@@ -243,17 +250,30 @@ func (s *share) end() {
 // recoverPauses are those between attempts to read the shared log after a failure.
 var recoverPauses = backoff.Backoff{First: 20 * time.Millisecond, Most: time.Second}
 
+// mostLocal is how often a node tries to store what the shared log has before it lets another one write, some 8 s.
+const mostLocal = 13
+
 // findOut looks, beside the writer, for what the shared log has behind this node, applies it, and lets appends in again.
-// The writer takes none meanwhile, so that there is one at a time.
+// The writer takes none meanwhile, so that there is one at a time. It ends with the epoch.
 func (w *writer) findOut() {
 	s := w.share
+	s.mu.Lock()
+	epoch := s.head.Epoch
+	s.mu.Unlock()
 	s.going.Go(func() {
+		local := 0 // failures of this node's own file, one after another
 		for failures := 1; ; failures++ {
-			err := w.catchUpShared(s.ctx)
+			err := w.catchUpShared(s.ctx, epoch)
 			if err == nil || s.ctx.Err() != nil {
 				return
 			}
-			w.db.log.Warn("the shared log cannot be read; appends are refused until it can", "err", err)
+			w.db.log.Warn("what the shared log has cannot be read or stored here; appends are refused until it can", "err", err)
+			if local++; errors.As(err, new(*readError)) {
+				local = 0
+			}
+			if local >= mostLocal {
+				err = &shared.FailingError{Err: err}
+			}
 			if fatalShared(err) {
 				s.refuse(err)
 				return
@@ -265,22 +285,31 @@ func (w *writer) findOut() {
 	})
 }
 
+// readError is the failure to read the shared log.
+type readError struct{ error }
+
+func (e *readError) Unwrap() error { return e.error }
+
 // fatalShared reports whether an error will not pass by itself.
 func fatalShared(err error) bool {
 	return errors.As(err, new(*shared.DivergedError)) || errors.As(err, new(*shared.UnsoundError)) || errors.As(err, new(*shared.AheadError)) ||
-		errors.As(err, new(*shared.FencedError)) || errors.Is(err, eventstore.ErrClosed)
+		errors.As(err, new(*shared.FencedError)) || errors.As(err, new(*shared.FailingError)) || errors.Is(err, eventstore.ErrClosed)
 }
 
-// catchUpShared applies what the shared log has behind this node, then lets appends in, unless another node writes.
-func (w *writer) catchUpShared(ctx context.Context) error {
+// catchUpShared applies what the shared log has behind this node, then lets appends in, unless another node writes. It
+// does nothing once the epoch is over.
+func (w *writer) catchUpShared(ctx context.Context, epoch int64) error {
 	s := w.share
 	for {
 		s.mu.Lock()
 		own := s.head
 		s.mu.Unlock()
 		records, err := s.read(ctx, own.Number)
+		if !s.leadsIn(epoch) {
+			return nil
+		}
 		if err != nil {
-			return err
+			return &readError{err}
 		}
 		for i := range records {
 			if records[i].Epoch > own.Epoch {

@@ -379,6 +379,9 @@ const (
 func (s *side) hold(ctx context.Context, node string) (err error) {
 	s.lease, err = s.log.Acquire(ctx, node, ttl)
 	held := new(shared.HeldError)
+	if errors.As(err, &held) && held.Node == nowhere {
+		s.lease, err = s.log.Acquire(ctx, nowhere, ttl)
+	}
 	switch {
 	case errors.As(err, &held):
 		return &HeldError{s.String(), held.Node}
@@ -413,8 +416,11 @@ func (s *side) release(ctx context.Context) error {
 	return s.log.Release(ctx, s.lease)
 }
 
-// forever is how long a log that was left is held.
-const forever = 50 * 365 * 24 * time.Hour
+// A log that was left is held in a name that no node has: only a move may write to it, from whatever machine.
+const (
+	forever = 50 * 365 * 24 * time.Hour
+	nowhere = "store move, which has left"
+)
 
 // leave keeps the lease for good, so that a node which was not told of the move does not write to the log any more.
 func (s *side) leave(ctx context.Context) error {
@@ -422,7 +428,7 @@ func (s *side) leave(ctx context.Context) error {
 		return nil
 	}
 	s.unhold()
-	if err := s.log.Renew(ctx, s.lease, forever); err != nil {
+	if err := s.log.HandOver(ctx, s.lease, nowhere, forever); err != nil {
 		return fmt.Errorf("%s: %w", s, err)
 	}
 	return nil

@@ -185,7 +185,7 @@ func (n *node) follow(t *testing.T, until int64) {
 	}
 }
 
-// A log that was left takes no lease: a node that was not told of the move cannot write to it.
+// A log that was left takes no lease: a node that was not told of the move cannot write to it. A move may, from any machine.
 func TestALogThatWasLeftIsClosed(t *testing.T) {
 	t.Parallel()
 	servers := natstest.One(t)
@@ -202,8 +202,13 @@ func TestALogThatWasLeftIsClosed(t *testing.T) {
 	}
 	defer log.Close()
 	var held *shared.HeldError
-	if _, err := log.Acquire(t.Context(), "b", time.Minute); !errors.As(err, &held) || held.Node != "mover" {
+	if _, err := log.Acquire(t.Context(), "b", time.Minute); !errors.As(err, &held) || held.Node == "mover" {
 		t.Errorf("the lease of the log that was left: %v", err)
+	}
+	back := options(path, second, first)
+	back.Node = "on another machine"
+	if _, err := move.Run(t.Context(), back); err != nil {
+		t.Errorf("back to the log that was left: %v", err)
 	}
 }
 

@@ -63,16 +63,16 @@ func Parse(field, text string) (*Address, error) {
 
 // hide returns a URL without what may be a secret, whatever is wrong with it.
 func hide(text string) string {
-	text, _, _ = strings.Cut(text, "?")
-	at := strings.LastIndex(text, "@")
+	at := strings.LastIndex(text, "@") // a password may have any of the characters that end it
+	shown, _, _ := strings.Cut(text[at+1:], "?")
 	if at < 0 {
-		return text
+		return shown
 	}
 	scheme, _, found := strings.Cut(text[:at], "://")
 	if !found {
-		return text[at+1:]
+		return shown
 	}
-	return scheme + "://" + text[at+1:]
+	return scheme + "://" + shown
 }
 
 // streams are names that are also those of subjects.

@@ -112,7 +112,7 @@ func notStored(err error) error { return &shared.UnavailableError{Err: err} }
 
 // classify tells whether a message may have been stored although there is no answer.
 func classify(err error) error {
-	for _, before := range []error{nats.ErrNoResponders, nats.ErrConnectionClosed, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload} {
+	for _, before := range []error{nats.ErrNoResponders, nats.ErrReconnectBufExceeded, nats.ErrMaxPayload} {
 		if errors.Is(err, before) {
 			return notStored(err)
 		}

@@ -94,7 +94,8 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 func (o *Options) connection() []nats.Option {
 	list := []nats.Option{
 		nats.Name("openclawd " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // what is sent while disconnected fails at once: it must not arrive later
+		nats.ReconnectBufSize(-1),   // what is sent while disconnected fails at once: it must not arrive later
+		nats.IgnoreAuthErrorAbort(), // credentials that were replaced late are no reason to stay away once they are right
 	}
 	switch {
 	case o.User != "" && o.Password != "":

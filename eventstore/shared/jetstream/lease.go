@@ -121,6 +121,16 @@ func (l *Log) Release(ctx context.Context, held shared.Lease) error {
 	return l.drop(ctx, h)
 }
 
+// HandOver implements shared.Log.
+func (l *Log) HandOver(ctx context.Context, held shared.Lease, to string, ttl time.Duration) error {
+	h, err := l.holding(ctx)
+	if err != nil || h.Token != held.Token || h.sequence == 0 {
+		return err
+	}
+	_, err = l.hold(ctx, h.sequence, holder{Node: to, Token: rand.Text()}, ttl)
+	return err
+}
+
 // Revoke implements shared.Log.
 func (l *Log) Revoke(ctx context.Context, node string) error {
 	h, err := l.holding(ctx)
@@ -130,10 +140,14 @@ func (l *Log) Revoke(ctx context.Context, node string) error {
 	return l.drop(ctx, h)
 }
 
-// drop deletes the message of a held lease.
+// drop deletes the message of a held lease, unless that was renewed or deleted meanwhile.
 func (l *Log) drop(ctx context.Context, h holder) error {
 	err := l.leases.DeleteMsg(ctx, h.sequence)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	if err == nil {
+		return nil
+	}
+	// The broker has one code for whatever prevents a deletion.
+	if now, readErr := l.holding(ctx); readErr == nil && now.sequence != h.sequence {
 		return nil
 	}
 	return err

@@ -54,6 +54,12 @@ func (l *Log) Release(ctx context.Context, held shared.Lease) error {
 	return err
 }
 
+// HandOver implements shared.Log.
+func (l *Log) HandOver(ctx context.Context, held shared.Lease, to string, ttl time.Duration) error {
+	_, err := l.pool.Exec(ctx, "UPDATE "+l.schema+".lease SET node = $2, token = $3, until = now() + $4 WHERE token = $1", held.Token, to, rand.Text(), ttl)
+	return err
+}
+
 // Revoke implements shared.Log.
 func (l *Log) Revoke(ctx context.Context, node string) error {
 	_, err := l.pool.Exec(ctx, "DELETE FROM "+l.schema+".lease WHERE node = $1", node)

@@ -191,6 +191,17 @@ func (m *Memory) Release(_ context.Context, held shared.Lease) error {
 	return nil
 }
 
+// HandOver implements shared.Log.
+func (m *Memory) HandOver(_ context.Context, held shared.Lease, to string, ttl time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.holder.Token == held.Token {
+		m.tokens++
+		m.holder, m.until = shared.Lease{Node: to, Token: strconv.Itoa(m.tokens)}, m.now().Add(ttl)
+	}
+	return nil
+}
+
 // Revoke implements shared.Log.
 func (m *Memory) Revoke(_ context.Context, node string) error {
 	m.mu.Lock()

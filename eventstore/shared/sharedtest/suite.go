@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t testing.TB) Harness) {
 		{"Lease_OneHolds", oneHolds},
 		{"Lease_FencesByEpoch", fencesByEpoch},
 		{"Lease_EndsByItself", endsByItself},
+		{"Lease_IsHandedOver", isHandedOver},
 		{"Lease_IsRevoked", isRevoked},
 		{"Announce", announces},
 	} {
@@ -629,6 +630,31 @@ func fencesByEpoch(t *testing.T, s *subject) {
 		t.Fatal(err)
 	}
 	wantAs[*shared.ConflictError](t, s.log.Append(s.ctx, late))
+}
+
+func isHandedOver(t *testing.T, s *subject) {
+	held, err := s.log.Acquire(s.ctx, "a", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := s.connect(t)
+	for range 2 { // the second changes nothing
+		if err := s.log.HandOver(s.ctx, held, "b", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantAs[*shared.HeldError](t, s.log.Renew(s.ctx, held, time.Minute))
+	wantAs[*shared.HeldError](t, errorOf(other.Acquire(s.ctx, "c", time.Minute)))
+	next, err := other.Acquire(s.ctx, "b", time.Minute)
+	if err != nil || next.Epoch != held.Epoch+1 {
+		t.Fatalf("the node that got the lease: %+v, %v", next, err)
+	}
+	if err := s.log.HandOver(s.ctx, held, "c", time.Minute); err != nil {
+		t.Errorf("hand over what another holds: %v", err)
+	}
+	if err := other.Renew(s.ctx, next, time.Minute); err != nil {
+		t.Errorf("renew: %v", err)
+	}
 }
 
 func isRevoked(t *testing.T, s *subject) {

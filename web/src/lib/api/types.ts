@@ -2139,7 +2139,7 @@ export interface components {
         Problem: {
             error: string;
             /** @enum {string} */
-            code: "unauthorized" | "cross_origin" | "unsupported_media_type" | "invalid_body" | "too_large" | "task_hub" | "invalid_parameter" | "invalid_category" | "too_long" | "not_found" | "method_not_allowed" | "behind" | "unknown_host" | "closed" | "internal" | "busy" | "bad_handshake" | "origin_refused" | "missing_field" | "path_not_allowed" | "not_a_file" | "write_failed" | "search_slow" | "search_rebuilding" | "disk_full" | "corrupt" | "database_lost" | "foreign_event" | "io_error" | "locked" | "conflict" | "runs_not_available" | "tasks_not_kept" | "decided_elsewhere" | "wrong_state" | "not_allowed" | "as_of_not_supported" | "no_such_point" | "past_failed" | "archived" | "sql_off" | "sql_refused" | "sql_error" | "sql_timeout" | "sql_too_large" | "sql_busy" | "not_here" | "invalid_redaction" | "protected_event" | "too_many_events" | "nothing_to_redact" | "no_room" | "read_busy" | "no_cluster" | "not_writer" | "reader" | "writer_stays" | "role_unchanged" | "no_writer" | "writer_lost" | "role_changes" | "no_gateway" | "shared_unavailable" | "shared_uncertain" | "shared_conflict" | "fenced" | "follower";
+            code: "unauthorized" | "cross_origin" | "unsupported_media_type" | "invalid_body" | "too_large" | "task_hub" | "invalid_parameter" | "invalid_category" | "too_long" | "not_found" | "method_not_allowed" | "behind" | "unknown_host" | "closed" | "internal" | "busy" | "bad_handshake" | "origin_refused" | "missing_field" | "path_not_allowed" | "not_a_file" | "write_failed" | "search_slow" | "search_rebuilding" | "disk_full" | "corrupt" | "database_lost" | "foreign_event" | "io_error" | "locked" | "conflict" | "runs_not_available" | "tasks_not_kept" | "decided_elsewhere" | "wrong_state" | "not_allowed" | "as_of_not_supported" | "no_such_point" | "past_failed" | "archived" | "sql_off" | "sql_refused" | "sql_error" | "sql_timeout" | "sql_too_large" | "sql_busy" | "not_here" | "invalid_redaction" | "protected_event" | "too_many_events" | "nothing_to_redact" | "no_room" | "read_busy" | "no_cluster" | "not_writer" | "reader" | "writer_stays" | "role_unchanged" | "no_writer" | "writer_lost" | "role_changes" | "no_gateway" | "shared_unavailable" | "shared_uncertain" | "shared_conflict" | "fenced" | "node_failing" | "follower";
             /** @description Field of the request that caused the problem */
             field?: string;
             /** @description Value of the field as given, truncated if long */
@@ -2788,6 +2788,15 @@ export interface components {
             hash: string;
             /** Format: int64 */
             epoch: number;
+            /** @description A person wants it to be the writer */
+            stands?: boolean;
+            /** @description Unlike that of all other processes */
+            process?: string;
+            /**
+             * Format: int64
+             * @description When that was started, by its own clock
+             */
+            startedMs: number;
             version?: string;
             /**
              * Format: int64

@@ -165,6 +165,7 @@ export const errors: Record<Exclude<ErrorCode, OperatorCode>, Word> = dictionary
   shared_uncertain: { ko: '저장됐는지 알 수 없습니다.', en: 'It is not known whether it was stored.' },
   shared_conflict: away,
   follower: away,
+  node_failing: away,
 });
 
 // A newer server may have a code that this page does not know.
