@@ -76,6 +76,33 @@ func times(list []int64, zone *time.Location) (texts []string) {
 	return texts
 }
 
+// time.Time.ZoneBounds says on the last day of a leap year, where the rules of a zone are repeated for ever, that its offset has ended
+// with the day before.
+func TestLastDayOfLeapYears(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Asia/Seoul"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for year := 2024; year < 2100; year++ {
+			noon := time.Date(year, time.December, 31, 12, 0, 0, 0, zone)
+			for expr, want := range map[string]time.Time{
+				"* * * * *": noon.Add(time.Minute), "0 18 * * *": time.Date(year, time.December, 31, 18, 0, 0, 0, zone),
+				"0 9 * * *": time.Date(year+1, time.January, 1, 9, 0, 0, 0, zone), "0 12 31 12 *": time.Date(year+1, time.December, 31, 12, 0, 0, 0, zone),
+			} {
+				x, err := schedule.ParseExpression(expr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := x.Next(noon, zone); !got.Equal(want) {
+					t.Fatalf("%q in %s after %v: %v, want %v", expr, name, noon, got, want)
+				}
+			}
+		}
+	}
+}
+
 // An expression that never matches is found to be so at once, and a rare one is found.
 func TestRareExpressions(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,10 @@ type period struct {
 func periodAt(at time.Time) period {
 	p := period{}
 	p.start, p.end = at.ZoneBounds()
+	if !p.end.IsZero() && !p.end.After(at) {
+		// ZoneBounds ends periods with the year, after 365 days of those with 366.
+		p.end = time.Date(at.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
 	p.offset = offsetAt(at)
 	p.since = p.offset
 	if !p.start.IsZero() {
