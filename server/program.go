@@ -286,7 +286,8 @@ func (p *Program) openLog(ctx context.Context) (err error) {
 		Payloads: database.Payloads(p.opts.DB),
 	}
 	if p.node != nil {
-		options.Shared = p.node.shared
+		// A client that waits longer than the lease waits for a node that may not be the writer any more.
+		options.Shared, options.SharedWait = p.node.shared, p.cluster.Lease
 	}
 	if p.log, err = sqlite.Open(ctx, options); err != nil {
 		return database.OpenError(p.opts.DB, err)
