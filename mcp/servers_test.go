@@ -275,6 +275,29 @@ func TestResourcesAreBounded(t *testing.T) {
 	}
 }
 
+// Every resource of a long list is reached, with the cursors that the agent is given.
+func TestLongListsOfResources(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Long, ``) })
+	found, calls := map[string]bool{}, 0
+	for cursor, more := "", true; more && calls < 20; calls++ {
+		out, err := h.call("s__resources_list", fmt.Sprintf(`{"cursor":%q}`, cursor))
+		if err != nil || len(out.Text) > 64<<10 || strings.Contains(out.Text, "left out") {
+			t.Fatalf("%d bytes, %.300s, %v", len(out.Text), out.Text, err)
+		}
+		for line := range strings.Lines(out.Text) {
+			if uri, _, is := strings.Cut(line, " one: "); is {
+				found[uri] = true
+			}
+		}
+		_, cursor, more = strings.Cut(out.Text, "(more with cursor ")
+		cursor = strings.TrimSuffix(cursor, ")")
+	}
+	if len(found) != mcptest.Resources || calls < 3 {
+		t.Errorf("%d calls have found %d resources of %d", calls, len(found), mcptest.Resources)
+	}
+}
+
 // A server that fails each time is started again after longer and longer, however often it is asked for.
 func TestStartsAreSpaced(t *testing.T) {
 	t.Parallel()
