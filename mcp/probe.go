@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 )
 
@@ -78,7 +79,7 @@ const maxCell = 90
 func (p Probed) ServerTable() (head []string, rows [][]string) {
 	for i := range p.Servers {
 		s := &p.Servers[i]
-		rows = append(rows, []string{s.Name, s.Transport, s.State, strconv.Itoa(len(s.Tools)), s.Server, s.Launch, shortened(s.Error, maxCell)})
+		rows = append(rows, []string{s.Name, s.Transport, s.State, strconv.Itoa(len(s.Tools)), s.Server, s.Launch, coordination.Clipped(s.Error, maxCell)})
 	}
 	return []string{"SERVER", "TRANSPORT", "STATE", "TOOLS", "VERSION", "LAUNCH", "ERROR"}, rows
 }
@@ -87,7 +88,7 @@ func (p Probed) ServerTable() (head []string, rows [][]string) {
 func (p Probed) ToolTable() (head []string, rows [][]string) {
 	for _, t := range p.Tools {
 		first, _, _ := strings.Cut(t.Description, "\n")
-		rows = append(rows, []string{t.Name, t.Repeat, shortened(first, maxCell)})
+		rows = append(rows, []string{t.Name, t.Repeat, coordination.Clipped(first, maxCell)})
 	}
 	return []string{"TOOL", "REPEATABLE", "DESCRIPTION"}, rows
 }
