@@ -4,7 +4,7 @@
 //   - that a page is fetched from a public address only, judged by the address that is connected to, at every redirect, unless the
 //     configuration names its host;
 //   - that sizes, times and redirects are bounded;
-//   - that a page whose site asks robots not to read it is not read.
+//   - that a page whose site asks robots not to read it is not read, also not after a redirect.
 package webtools
 
 import (
@@ -92,10 +92,19 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 	}
 	client := w.client(conf.AllowHosts)
 	defer client.CloseIdleConnections()
-	if conf.Robots && !w.robots.allow(ctx, client, page) {
-		return tool.Output{}, refused(&AddressError{Address: page.Host, Why: "its robots.txt asks programs not to read this page"})
+	pages := *client
+	if conf.Robots {
+		if err := w.mayRead(ctx, client, page); err != nil {
+			return tool.Output{}, refused(err)
+		}
+		pages.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if err := client.CheckRedirect(r, via); err != nil {
+				return err
+			}
+			return w.mayRead(ctx, client, r.URL)
+		}
 	}
-	answer, err := get(ctx, client, page.String(), acceptsText)
+	answer, err := get(ctx, &pages, page.String(), acceptsText)
 	if err != nil {
 		return tool.Output{}, failed(ctx, err)
 	}
@@ -113,6 +122,14 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 		err = failed(ctx, err)
 	}
 	return out, err
+}
+
+// mayRead refuses a page that its site asks programs not to read.
+func (w *Web) mayRead(ctx context.Context, client *http.Client, page *url.URL) error {
+	if w.robots.allow(ctx, client, page) {
+		return nil
+	}
+	return &AddressError{Address: page.Host, Why: "its robots.txt asks programs not to read this page"}
 }
 
 // pageOutput is the answer with a page, which is cut if it did not come as a whole.

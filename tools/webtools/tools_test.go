@@ -112,6 +112,7 @@ func TestPagesAreRead(t *testing.T) {
 	}{
 		{"/page", "markdown", "## Head\n\nText [link](/x)\n\n- one\n- two", ""}, {"/page", "text", "Head\n\nText link\n\nonetwo", ""},
 		{"/to?u=/page", "text", "Head\n\nText link\n\nonetwo", ""}, {"/private/a", "text", "", tool.CodeAddress}, {"/private/open", "text", "private", ""},
+		{"/to?u=/private/a", "text", "", tool.CodeAddress}, {"/to?u=/to%3Fu=/private/open", "text", "private", ""},
 		{"/image", "text", "", tool.CodeUnavailable}, {"/loop", "text", "", tool.CodeAddress},
 	} {
 		out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + c.path, "extractMode": c.mode})
