@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 )
@@ -375,6 +376,55 @@ func TestHeartbeatNeedsACause(t *testing.T) {
 	if _, there := p.job("heartbeat-main"); there {
 		t.Error("it is kept without a setting")
 	}
+}
+
+// A heartbeat wakes its agent for a call whose outcome is unknown, once, whatever HEARTBEAT.md says.
+func TestHeartbeatForUnknownCalls(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, `{"agents": {"defaults": {"heartbeat": {"every": "30m"}}, "list": [{"id": "main", "default": true, "model": "fake/echo"}]}}`)
+	unknown := func(id string) {
+		t.Helper()
+		at := p.now.UnixMilli()
+		a := eventstore.StreamAppend{Stream: coordination.ToolCallStream(id)}
+		called := coordination.ToolCalled{CallID: id, Tool: "mail__send", CalledAtMs: at}
+		err := a.Add(eventstore.NewEvent{Type: coordination.TypeToolCalled, AgentID: "main"}, called, at)
+		if err == nil {
+			err = a.Add(eventstore.NewEvent{Type: coordination.TypeToolOutcomeUnknown, AgentID: "main"}, coordination.ToolOutcomeUnknown{CallID: id, Reason: "restart"}, at)
+		}
+		if err == nil {
+			_, err = p.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return []eventstore.StreamAppend{a}, nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	beat := func(want string) (cause string) {
+		t.Helper()
+		p.now = p.now.Add(30 * time.Minute)
+		p.look()
+		p.finish(false)
+		list := p.history("heartbeat-main")
+		if last := list[len(list)-1]; last.Status+": "+last.End.Error != want {
+			t.Errorf("got %q, want %q", last.Status+": "+last.End.Error, want)
+		}
+		var started coordination.CronRunStarted
+		p.last(coordination.TypeCronRunStarted, &started)
+		return started.Cause
+	}
+	p.look()
+	unknown("c1")
+	if cause := beat("ok: "); cause != "unknown_call" {
+		t.Errorf("the cause is %q", cause)
+	}
+	var queued coordination.RunQueued
+	if p.last(coordination.TypeRunQueued, &queued); !strings.Contains(queued.Message, "your call of mail__send at") {
+		t.Errorf("the agent is told %q", queued.Message)
+	}
+	beat("skipped: no cause: HEARTBEAT.md says nothing")
+	unknown("c2")
+	beat("ok: ")
+	p.restart()
+	beat("skipped: no cause: HEARTBEAT.md says nothing")
 }
 
 // Jobs that can never run are refused with the field at fault.
