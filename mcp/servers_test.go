@@ -26,10 +26,12 @@ import (
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/mcp/mcptest"
+	"github.com/pronto-lab/openclawd/sandbox"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	mcptest.Main()
 	goleak.VerifyTestMain(m, // the library keeps sessions of its test server that no one closes
 		goleak.IgnoreTopFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
