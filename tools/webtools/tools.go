@@ -134,8 +134,8 @@ func (w *Web) mayRead(ctx context.Context, client *http.Client, page *url.URL) e
 
 // pageOutput is the answer with a page, which is cut if it did not come as a whole.
 func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, marks bool, most int) (out tool.Output, err error) {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	text := strings.ToValidUTF8(string(body[:min(len(body), maxBody)]), "\uFFFD")
+	kind, parameters, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	text, charset, known := decodedText(body[:min(len(body), maxBody)], parameters["charset"])
 	title := ""
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
@@ -150,7 +150,11 @@ func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, ma
 	if runes := []rune(text); len(runes) > most {
 		text, cut = string(runes[:most]), true
 	}
-	result, err := tools.Encode(map[string]any{"url": answer.Request.URL.String(), "status": answer.StatusCode, "contentType": kind, "title": title, "truncated": cut})
+	about := map[string]any{"url": answer.Request.URL.String(), "status": answer.StatusCode, "contentType": kind, "title": title, "truncated": cut}
+	if !known {
+		about["note"] = fmt.Sprintf("the page has the encoding %.40q, which is not read: characters are missing", charset)
+	}
+	result, err := tools.Encode(about)
 	if err != nil {
 		return tool.Output{}, err
 	}
