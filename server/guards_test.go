@@ -123,7 +123,11 @@ func TestGuardsRefuseInputToCommands(t *testing.T) {
 		t.Fatalf("%s %s", code, text)
 	}
 	input := func(action string) map[string]any {
-		return map[string]any{"action": action, "sessionId": id, "data": "touch ran", "text": "touch ran\n"}
+		args := map[string]any{"action": action, "sessionId": id}
+		if name := map[string]string{"write": "data", "submit": "data", "paste": "text", "send-keys": "literal"}[action]; name != "" {
+			args[name] = "touch ran; "
+		}
+		return args
 	}
 	if code, text := g.uses("eden", tool.ByRun, "process", input("write")); code != "" {
 		t.Errorf("with a plan: %s %s", code, text)
