@@ -7,18 +7,14 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
 )
 
-// encodings are those of many older pages, by their names in lower case. UTF-8, UTF-16 and Latin-1 need none.
-var encodings = map[string]encoding.Encoding{
-	"euc-kr": korean.EUCKR, "ks_c_5601-1987": korean.EUCKR, "ks_c_5601-1989": korean.EUCKR, "ksc5601": korean.EUCKR, "ksc_5601": korean.EUCKR, "korean": korean.EUCKR,
-	"windows-949": korean.EUCKR, "cp949": korean.EUCKR, "ms949": korean.EUCKR, "uhc": korean.EUCKR,
-	"shift_jis": japanese.ShiftJIS, "shift-jis": japanese.ShiftJIS, "sjis": japanese.ShiftJIS, "x-sjis": japanese.ShiftJIS, "ms_kanji": japanese.ShiftJIS,
-	"windows-31j": japanese.ShiftJIS, "cp932": japanese.ShiftJIS, "ms932": japanese.ShiftJIS, "euc-jp": japanese.EUCJP, "x-euc-jp": japanese.EUCJP,
+// encodings are those of many older pages, by their names in lower case. UTF-8, UTF-16 and Latin-1 are read elsewhere.
+var encodings = map[string]func([]byte) string{
+	"euc-kr": koreanText, "ks_c_5601-1987": koreanText, "ks_c_5601-1989": koreanText, "ksc5601": koreanText, "ksc_5601": koreanText, "korean": koreanText,
+	"windows-949": koreanText, "cp949": koreanText, "ms949": koreanText, "uhc": koreanText,
+	"shift_jis": shiftJISText, "shift-jis": shiftJISText, "sjis": shiftJISText, "x-sjis": shiftJISText, "ms_kanji": shiftJISText, "windows-31j": shiftJISText,
+	"cp932": shiftJISText, "ms932": shiftJISText, "euc-jp": eucJPText, "x-euc-jp": eucJPText,
 }
 
 const charsetUTF8 = "utf-8"
@@ -52,10 +48,8 @@ func decodedText(body []byte, named string) (text, name string, known bool) {
 	case "iso-8859-1", "iso8859-1", "latin1", "windows-1252", "cp1252", "us-ascii", "ascii":
 		return westernText(body), name, true
 	}
-	if encoding := encodings[name]; encoding != nil {
-		if decoded, err := encoding.NewDecoder().Bytes(body); err == nil {
-			return string(decoded), name, true
-		}
+	if read := encodings[name]; read != nil {
+		return read(body), name, true
 	}
 	return strings.ToValidUTF8(string(body), "\uFFFD"), name, false
 }
