@@ -318,7 +318,7 @@ func TestAClockThatRanAhead(t *testing.T) {
 	p.now = begin.Add(2 * time.Hour)
 	p.look()
 	if open := p.openRuns(); len(open) != 1 {
-		t.Errorf("%d runs were begun, want that of the hourly job", len(open))
+		t.Errorf("%d runs are open, want that of the hourly job", len(open))
 	}
 	p.finish(false)
 	p.now = begin.Add(90 * time.Minute) // a small step back changes nothing
