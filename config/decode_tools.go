@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
 func (c *Config) decodeTools(f *fields) {
@@ -35,8 +36,10 @@ func (c *Config) decodeTools(f *fields) {
 	f.done()
 }
 
-// guarded lists the tools that change files or run commands: what a task or a plan is required for by default.
-func guarded() []string { return []string{"write", "edit", "apply_patch", "bash", "exec"} }
+// guarded lists the tools that change something or run commands: what a task or a plan is required for by default.
+func guarded() []string {
+	return []string{"write", "edit", "apply_patch", "bash", tool.NameExec, "group:" + tool.GroupMCPChanges}
+}
 
 // decodeExec reads how commands are run.
 func decodeExec(f *fields) Exec {
@@ -87,8 +90,8 @@ func (f *fields) searchProvider() string {
 	return ""
 }
 
-// toolNames reads tools that are restricted by a condition. An entry that cannot be a tool's name, such as a pattern
-// or group, would leave tools unrestricted, so it is a warning.
+// toolNames reads tools that are restricted by a condition: names, patterns and groups. An entry that is none of them would leave tools
+// unrestricted, so it is a warning.
 func (f *fields) toolNames(key string, otherwise ...string) []string {
 	names := f.textsOr(key, otherwise...)
 	for i, name := range names {
@@ -102,17 +105,21 @@ func (f *fields) toolNames(key string, otherwise ...string) []string {
 		if item.kind != text || isToolName(coordination.TrimJS(item.text)) {
 			continue
 		}
-		one := warning(CodeValue, item.at, f.at.member(key).item(i), item.shown()+" is not a tool name and restricts no tool", "name each tool")
+		one := warning(CodeValue, item.at, f.at.member(key).item(i), item.shown()+" is not a tool name, pattern or group and restricts no tool",
+			"name tools, or groups such as group:fs")
 		one.Value = item.shown()
 		f.report.add(one)
 	}
 	return names
 }
 
-// isToolName reports whether a text can be a tool's name: letters in any case, digits, _, - and dots.
+// isToolName reports whether a text can name tools: a group, or a name with letters in any case, digits, _, - and dots, where * stands for any.
 func isToolName(name string) bool {
+	if group, is := strings.CutPrefix(strings.ToLower(name), "group:"); is {
+		return tool.IsGroup(group)
+	}
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.*", r)
 	})
 }
 

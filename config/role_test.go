@@ -45,10 +45,10 @@ func TestRoleIsAText(t *testing.T) {
 func TestTaskEnforcer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.TaskEnforcer{
-		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
-		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
+		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
 		`{enabled: true, tools: []}`:   {Enabled: true},
-		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
 		`{tools: ['write', 'deploy']}`: {Tools: []string{"write", "deploy"}},
 	} {
 		c, findings := load(t, `{tools: {taskEnforcer: `+text+`}}`, nil)
@@ -68,10 +68,10 @@ func TestTaskEnforcer(t *testing.T) {
 func TestPlanGate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]config.PlanGate{
-		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
-		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{}`:                           {Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
+		`{enabled: true}`:              {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
 		`{enabled: true, tools: []}`:   {Enabled: true},
-		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec"}},
+		`{enabled: true, tools: null}`: {Enabled: true, Tools: []string{"write", "edit", "apply_patch", "bash", "exec", "group:mcp-changes"}},
 		`{tools: ['write', 'deploy']}`: {Tools: []string{"write", "deploy"}},
 	} {
 		c, findings := load(t, `{tools: {planGate: `+text+`}}`, nil)
@@ -88,21 +88,21 @@ func TestPlanGate(t *testing.T) {
 		`warning unknown_key openclaw.json:1:68: tools.planGat: unknown key; it has no effect (did you mean "planGate"?)`)
 }
 
-// What gates tools names them: a pattern or a group would gate nothing, and no one shall rely on it.
+// What gates tools names them: what is neither a name nor a pattern or group would gate nothing, and no one shall rely on it.
 func TestGatesNameTools(t *testing.T) {
 	t.Parallel()
 	for _, gate := range []string{"taskEnforcer", "planGate"} {
 		c, findings := load(t, `{tools: {`+gate+`: {enabled: true, tools: [
-			'write', 'Bash', 'mcp-x.y_2', 'group:fs',
-			'sessions_*',
+			'write', 'Bash', 'mcp-x.y_2', 'group:fs', 'group:files',
+			'sessions *',
 			'', ' edit']}}}`, nil)
 		at := "tools." + gate + ".tools"
 		wantFindings(t, findings,
-			`warning value openclaw.json:2:34: `+at+`[3]: "group:fs" is not a tool name and restricts no tool (name each tool)`,
-			`warning value openclaw.json:3:4: `+at+`[4]: "sessions_*" is not a tool name and restricts no tool (name each tool)`,
-			`warning value openclaw.json:4:4: `+at+`[5]: "" is not a tool name and restricts no tool (name each tool)`)
+			`warning value openclaw.json:2:46: `+at+`[4]: "group:files" is not a tool name, pattern or group and restricts no tool (name tools, or groups such as group:fs)`,
+			`warning value openclaw.json:3:4: `+at+`[5]: "sessions *" is not a tool name, pattern or group and restricts no tool (name tools, or groups such as group:fs)`,
+			`warning value openclaw.json:4:4: `+at+`[6]: "" is not a tool name, pattern or group and restricts no tool (name tools, or groups such as group:fs)`)
 		names := map[string][]string{"taskEnforcer": c.Tools.TaskEnforcer.Tools, "planGate": c.Tools.PlanGate.Tools}[gate]
-		if diff := cmp.Diff([]string{"write", "Bash", "mcp-x.y_2", "group:fs", "sessions_*", "", "edit"}, names); diff != "" {
+		if diff := cmp.Diff([]string{"write", "Bash", "mcp-x.y_2", "group:fs", "group:files", "sessions *", "", "edit"}, names); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", at, diff)
 		}
 	}

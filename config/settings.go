@@ -178,14 +178,14 @@ const (
 // TaskEnforcer says which tools an agent may call only while it works on a task.
 type TaskEnforcer struct {
 	Enabled bool
-	Tools   []string // names, not case-sensitive
+	Tools   []string // names, patterns and groups, as in ToolPolicy, and group:mcp-changes
 }
 
 // PlanGate says which tools an agent may call only according to an approved plan. Plans may request these tools even
 // if the gate is disabled.
 type PlanGate struct {
 	Enabled bool
-	Tools   []string // names, not case-sensitive
+	Tools   []string // names, patterns and groups, as in ToolPolicy, and group:mcp-changes
 }
 
 // CallApprovals says which single calls of tools are made, which wait for a decision of a person, and which are refused. Without a rule

@@ -64,7 +64,7 @@ type ToolOutput struct {
 	Dropped    int64  `json:"dropped,omitempty"` // bytes that are left out here
 	Ended      bool   `json:"ended,omitempty"`   // it is the last one: the command has ended
 	Exit       int    `json:"exit,omitempty"`
-	Reason     string `json:"reason,omitempty"` // why the command was ended: timeout, killed, too many processes, too much memory
+	Reason     string `json:"reason,omitempty"` // why the command was ended: timeout, killed, restart, too many processes, too much memory
 }
 
 // SandboxProbed is the data of sandbox.probed: what a probe inside of a sandbox could reach.

@@ -33,7 +33,10 @@ func ToolCallStream(callID string) string { return hashedStream(ToolCallStreams,
 const ToolCallStreams = "tool/"
 
 // ToolOutputStream is the stream of a command's output.
-func ToolOutputStream(processID string) string { return hashedStream("process/", processID) }
+func ToolOutputStream(processID string) string { return hashedStream(ToolOutputStreams, processID) }
+
+// ToolOutputStreams is the prefix of those streams.
+const ToolOutputStreams = "process/"
 
 // SandboxStream is the stream of what probes of an agent's sandbox have found.
 func SandboxStream(agentID string) string { return hashedStream(SandboxStreams, agentID) }

@@ -231,6 +231,14 @@ func Clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "")
 }
 
+// Clipped is the beginning of a text, in whole characters and at most so many bytes, with dots behind it if it was cut.
+func Clipped(text string, most int) string {
+	if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) > most {
+		text = Clip(text, most) + "…"
+	}
+	return text
+}
+
 // Shown shortens a text that is shown in a message to 80 characters.
 func Shown(text string) string {
 	const shown = 80

@@ -30,14 +30,17 @@ func decides(t *testing.T) *bundle {
 }
 
 // asks has a command wait for a person.
-func (b *bundle) asks(t *testing.T, id, command string) {
+func (b *bundle) asks(t *testing.T, id, command string) { b.wants(t, id, command, nil) }
+
+// wants has input that a command wants wait for a person; without input it is the command itself.
+func (b *bundle) wants(t *testing.T, id, command string, in *coordination.CallInput) {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := b.now.Load()
-	e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "exec", SessionKey: "agent:eden:main", Args: args, Now: now, Expire: now + 60_000})
+	e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "exec", SessionKey: "agent:eden:main", Args: args, Input: in, Now: now, Expire: now + 60_000})
 	appends, err := eventstore.One(coordination.CallApprovalStream(id), eventstore.NewEvent{Type: e.Type, AgentID: e.AgentID, Actor: eventstore.ActorAgent}, e.Data, now)
 	if err == nil {
 		_, err = b.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
@@ -140,6 +143,31 @@ func TestNoOneAllowsWhatIsCut(t *testing.T) {
 	}
 	b.answer(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":"allow-always"}`, short))
 	b.is(t, short, permission.Approved)
+}
+
+// Clients are shown the input that a server wants. An address may be confirmed by them, once; values can only be refused there.
+func TestClientsSeeWantedInput(t *testing.T) {
+	t.Parallel()
+	b := decides(t)
+	const address, form = "call_aaaaaaaaaaaaaaaaaaaa", "call_bbbbbbbbbbbbbbbbbbbb"
+	b.wants(t, address, "x", &coordination.CallInput{Mode: coordination.InputURL, Message: "Sign in.", URL: "https://sign.in.example/now", Number: 1, Repeatable: true})
+	b.wants(t, form, "x", &coordination.CallInput{Mode: coordination.InputForm, Message: "Who travels?", Number: 1,
+		Schema: json.RawMessage(`{"type":"object","required":["email"],"properties":{"email":{"type":"string"}}}`)})
+	list := want[[]waitingCommand](t, b, "exec.approval.list", `{}`)
+	slices.SortFunc(list, func(a, b waitingCommand) int { return strings.Compare(a.ID, b.ID) })
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for i, c := range []struct{ says, allowed string }{
+		{"\nSign in.\nhttps://sign.in.example/now\nIf you approve, the call will be made again with the same arguments. The server chose the address:", "[allow-once deny]"},
+		{"\nWho travels?\nIf you approve, the call will be made again with the same arguments. The tool does not say that it may be repeated:", "[deny]"},
+	} {
+		if got := list[i].Request; !strings.Contains(got.Command, c.says) || fmt.Sprint(got.Allowed) != c.allowed {
+			t.Errorf("%s is shown as\n%s\nwith %s, want %s\nwith %s", list[i].ID, got.Command, got.Allowed, c.says, c.allowed)
+		}
+	}
+	b.refused(t, "exec.approval.resolve", fmt.Sprintf(`{"id":%q,"decision":"allow-once"}`, form))
+	b.is(t, form, permission.Pending)
 }
 
 // submits has a plan wait for a person.

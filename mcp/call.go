@@ -206,11 +206,12 @@ func (c *connection) listResources(ctx context.Context, call *tools.Call) (*resu
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: args.Cursor})
+	at := pageOf(args.Cursor)
+	list, err := c.session.ListResources(ctx, &sdk.ListResourcesParams{Cursor: at.cursor})
 	if err != nil {
 		return nil, err
 	}
-	return resourcesOf(list, c.server.hide), nil
+	return resourcesOf(list, at, c.server.hide), nil
 }
 
 func (c *connection) readResource(ctx context.Context, call *tools.Call) (*result, error) {

@@ -146,7 +146,7 @@ func (c *connection) toolOf(t *sdk.Tool) (one tools.Tool, why string) {
 		label = name
 	}
 	return tools.Tool{
-		Spec: tool.Spec{Name: nameOf(c.server.conf.Name, name), Group: tool.GroupMCP, Label: c.server.shown(label, maxShown),
+		Spec: tool.Spec{Name: nameOf(c.server.conf.Name, name), Group: tool.GroupMCP, Label: c.server.shown(label, maxShown), ReadOnly: readsOnly(t),
 			Description: c.server.shown(t.Description, maxDescription), Schema: schema},
 		Who: tools.Who{NotFrom: c.server.notFrom()}, Effect: c.effectOf(t),
 		Do: func(ctx context.Context, call *tools.Call) (tool.Output, error) {
@@ -165,11 +165,13 @@ func nameOf(server, name string) string {
 	return full[:maxName-len(sum)] + sum
 }
 
+func readsOnly(t *sdk.Tool) bool { return t.Annotations != nil && t.Annotations.ReadOnlyHint }
+
 // effectOf is what the server says of the tool's effect, and the configuration.
 func (c *connection) effectOf(t *sdk.Tool) tools.Effect {
 	e := tools.Effect{Outside: true, Server: c.server.conf.Name}
 	switch {
-	case t.Annotations != nil && t.Annotations.ReadOnlyHint:
+	case readsOnly(t):
 		e.Repeat = tools.RepeatReadOnly
 	case t.Annotations != nil && t.Annotations.IdempotentHint:
 		e.Repeat = tools.RepeatIdempotent
@@ -200,7 +202,7 @@ func (c *connection) resourceTools() (list []tools.Tool) {
 			return
 		}
 		list = append(list, tools.Tool{
-			Spec: tool.Spec{Name: nameOf(c.server.conf.Name, name), Group: tool.GroupMCP, Label: label, Schema: schema,
+			Spec: tool.Spec{Name: nameOf(c.server.conf.Name, name), Group: tool.GroupMCP, ReadOnly: true, Label: label, Schema: schema,
 				Description: strings.ReplaceAll(description, "SERVER", c.server.shown(c.server.conf.Name, maxShown))},
 			Who:    tools.Who{NotFrom: c.server.notFrom()},
 			Effect: tools.Effect{Outside: true, Server: c.server.conf.Name, Repeat: tools.RepeatReadOnly},
@@ -210,7 +212,7 @@ func (c *connection) resourceTools() (list []tools.Tool) {
 		})
 	}
 	add("resources_list", "List resources", "List the resources of the MCP server SERVER.",
-		tools.Object("", `"cursor":{"type":"string","maxLength":2000,"description":"Where the last list ended."}`), (*connection).listResources)
+		tools.Object("", `"cursor":{"type":"string","maxLength":2020,"description":"Where the last list ended."}`), (*connection).listResources)
 	add("resources_read", "Read a resource", "Read a resource of the MCP server SERVER.",
 		tools.Object("uri", `"uri":{"type":"string","minLength":1,"maxLength":4000,"description":"The resource's URI."}`), (*connection).readResource)
 	return list

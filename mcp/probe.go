@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 )
 
@@ -50,6 +53,29 @@ func (e *NoServerError) Code() string { return "no_server" }
 // Hint says what to do.
 func (e *NoServerError) Hint() string { return "openclawd mcp list lists the servers" }
 
+// Running is what a running openclawd says of its servers, or of the one that is named. Errors are *NoServerError.
+func Running(list []health.MCPServer, name string) (Probed, error) {
+	at := func(ms int64) (t time.Time) {
+		if ms > 0 {
+			t = time.UnixMilli(ms)
+		}
+		return t
+	}
+	p := Probed{Servers: []State{}, Tools: []Offered{}}
+	for i := range list {
+		s := &list[i]
+		if name != "" && s.Name != name {
+			continue
+		}
+		p.Servers = append(p.Servers, State{Name: s.Name, Transport: s.Transport, Launch: s.Launch, State: string(s.State), Tools: s.Tools, Server: s.Version,
+			Protocol: s.Protocol, Starts: s.Starts, Failures: s.Failures, Error: s.Error, RetryAt: at(s.RetryAt), Since: at(s.Since), Problems: s.Problems, Log: s.Log})
+	}
+	if name != "" && len(p.Servers) == 0 {
+		return p, &NoServerError{name}
+	}
+	return p, nil
+}
+
 // Probe starts the servers of a configuration, or the one that is named, and ends them again. With start false it only says which there are.
 func Probe(ctx context.Context, o Options, name string, start bool) Probed {
 	s := New(o)
@@ -78,7 +104,7 @@ const maxCell = 90
 func (p Probed) ServerTable() (head []string, rows [][]string) {
 	for i := range p.Servers {
 		s := &p.Servers[i]
-		rows = append(rows, []string{s.Name, s.Transport, s.State, strconv.Itoa(len(s.Tools)), s.Server, s.Launch, shortened(s.Error, maxCell)})
+		rows = append(rows, []string{s.Name, s.Transport, s.State, strconv.Itoa(len(s.Tools)), s.Server, s.Launch, coordination.Clipped(s.Error, maxCell)})
 	}
 	return []string{"SERVER", "TRANSPORT", "STATE", "TOOLS", "VERSION", "LAUNCH", "ERROR"}, rows
 }
@@ -87,7 +113,7 @@ func (p Probed) ServerTable() (head []string, rows [][]string) {
 func (p Probed) ToolTable() (head []string, rows [][]string) {
 	for _, t := range p.Tools {
 		first, _, _ := strings.Cut(t.Description, "\n")
-		rows = append(rows, []string{t.Name, t.Repeat, shortened(first, maxCell)})
+		rows = append(rows, []string{t.Name, t.Repeat, coordination.Clipped(first, maxCell)})
 	}
 	return []string{"TOOL", "REPEATABLE", "DESCRIPTION"}, rows
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/subprocess"
+	"github.com/pronto-lab/openclawd/sandbox"
 )
 
 const (
@@ -29,6 +30,7 @@ const (
 // process is the program of a server, in a process group of its own.
 type process struct {
 	cmd    *exec.Cmd
+	guard  *sandbox.Guard
 	in     io.WriteCloser
 	out    *limited
 	errors *tail
@@ -47,18 +49,23 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	}
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Command}, c.Args...), Env: environment, Dir: dir, WaitDelay: stopTime}
 	subprocess.OwnGroup(cmd)
-	endWithThis(cmd)
-	p := &process{cmd: cmd, errors: &tail{hide: s.hide}, gone: make(chan struct{})}
+	guard, err := sandbox.NewGuard(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, guard: guard, errors: &tail{hide: s.hide}, gone: make(chan struct{})}
 	cmd.Stderr = p.errors
 	if p.in, err = cmd.StdinPipe(); err != nil {
+		guard.Release()
 		return nil, err
 	}
 	read, write, err := os.Pipe() // not StdoutPipe, which Wait closes before all is read
 	if err != nil {
+		guard.Release()
 		return nil, err
 	}
 	cmd.Stdout = write
-	err = cmd.Start()
+	err = guard.Start()
 	write.Close()
 	if err != nil {
 		read.Close()
@@ -67,6 +74,7 @@ func startProcess(s *server, ended context.CancelCauseFunc) (*process, error) {
 	p.out = &limited{ReadCloser: read, flooded: func() { ended(errFlood) }}
 	go func() {
 		p.err = cmd.Wait()
+		guard.Release()
 		_ = subprocess.KillGroup(cmd) // what it has left behind, if anything
 		close(p.gone)
 	}()
@@ -120,11 +128,15 @@ func directory(c *config.MCPServer, home string) string {
 // stop ends the program: by closing its input, by asking it, by force.
 func (p *process) stop() {
 	p.in.Close()
-	for _, next := range []func(*exec.Cmd) error{subprocess.TerminateGroup, subprocess.KillGroup} {
+	for _, next := range []func(){
+		func() { _ = subprocess.TerminateGroup(p.cmd) }, // an error says that it has ended
+		p.guard.Release,
+		func() { _ = subprocess.KillGroup(p.cmd) },
+	} {
 		if p.ends(stopTime) {
 			break
 		}
-		_ = next(p.cmd) // an error says that it has ended
+		next()
 	}
 	<-p.gone
 	p.out.Close()

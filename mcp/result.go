@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
@@ -28,7 +30,9 @@ type result struct {
 }
 
 // cut is the beginning of a text, without secrets: a cut one would not be recognized.
-func (r *result) cut(text string, most int) string { return shortened(r.hide.Replace(text), most) }
+func (r *result) cut(text string, most int) string {
+	return coordination.Clipped(r.hide.Replace(text), most)
+}
 
 func (r *result) add(text string) {
 	text = r.cut(text, maxPart)
@@ -99,13 +103,56 @@ func (r *result) addResource(c *sdk.ResourceContents) {
 	}
 }
 
-func resourcesOf(list *sdk.ListResourcesResult, hide *secrets) *result {
+// Limits of a list of resources, in bytes: of all, of what is said of one, and of a cursor, which comes behind them.
+const (
+	maxList   = maxPart - 4<<10
+	maxLine   = 8 << 10
+	maxCursor = 2_020
+)
+
+// page is a place in the list of resources: a cursor of the server, and how many resources are passed over behind it, since a page of a server
+// may be longer than an answer.
+type page struct {
+	cursor string
+	passed int
+}
+
+// pageOf reads a cursor as agents have it.
+func pageOf(cursor string) page {
+	if counted, is := strings.CutPrefix(cursor, "+"); is {
+		if number, behind, found := strings.Cut(counted, ":"); found {
+			if n, err := strconv.Atoi(number); err == nil && n >= 0 {
+				return page{behind, n}
+			}
+		}
+	}
+	return page{cursor: cursor}
+}
+
+func (p page) String() string {
+	if p.passed == 0 && !strings.HasPrefix(p.cursor, "+") {
+		return p.cursor
+	}
+	return fmt.Sprintf("+%d:%s", p.passed, p.cursor)
+}
+
+// resourcesOf is a part of a page of resources as one text, with the cursor of what comes behind it.
+func resourcesOf(list *sdk.ListResourcesResult, at page, hide *secrets) *result {
 	r := &result{hide: hide}
-	for _, one := range list.Resources {
-		r.add(strings.TrimSpace(fmt.Sprintf("%s %s: %s", one.URI, one.Name, r.cut(one.Description, maxProblem))))
+	next := page{cursor: list.NextCursor}
+	var lines strings.Builder
+	for i := min(at.passed, len(list.Resources)); i < len(list.Resources); i++ {
+		one := list.Resources[i]
+		line := r.cut(strings.TrimSpace(fmt.Sprintf("%s %s: %s", one.URI, one.Name, r.cut(one.Description, maxProblem))), maxLine) + "\n"
+		if lines.Len()+len(line) > maxList {
+			next = page{at.cursor, i}
+			break
+		}
+		lines.WriteString(line)
 	}
-	if list.NextCursor != "" {
-		r.add("(more with cursor " + r.cut(list.NextCursor, maxProblem) + ")")
+	if more := next.String(); more != "" && len(more) <= maxCursor {
+		fmt.Fprintf(&lines, "(more with cursor %s)", more)
 	}
+	r.add(strings.TrimSuffix(lines.String(), "\n"))
 	return r
 }

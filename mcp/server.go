@@ -60,7 +60,7 @@ func newServer(o *Options, c config.MCPServer) *server {
 
 // shown is a text of a server, or about it, without secrets and bounded.
 func (s *server) shown(text string, most int) string {
-	return shortened(config.Shown(s.hide.Replace(strings.ToValidUTF8(text, "\uFFFD"))), most)
+	return coordination.Clipped(config.Shown(s.hide.Replace(strings.ToValidUTF8(text, "\uFFFD"))), most)
 }
 
 // recovered makes an error of a panic, which servers can cause with messages that the library does not expect.
@@ -266,12 +266,4 @@ func (s *server) state() State {
 		state.Tools, state.Problems = append(state.Tools, offer.names...), offer.problems
 	}
 	return state
-}
-
-// shortened returns the beginning of a text, with a mark if it was cut.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return coordination.Clip(text, most) + "…"
 }

@@ -26,10 +26,12 @@ import (
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/mcp/mcptest"
+	"github.com/pronto-lab/openclawd/sandbox"
 	"github.com/pronto-lab/openclawd/tools"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	mcptest.Main()
 	goleak.VerifyTestMain(m, // the library keeps sessions of its test server that no one closes
 		goleak.IgnoreTopFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
@@ -272,6 +274,29 @@ func TestResourcesAreBounded(t *testing.T) {
 	h.says("s__resources_read", `{"uri":"file:///blob"}`, "[resource file:///blob, image/png, 1048576 bytes]")
 	if out, err = h.call("s__resources_list", `{}`); err != nil || len(out.Text) > 4<<10 || !strings.Contains(out.Text, "file:///text big: ddd") {
 		t.Errorf("%d bytes, %v", len(out.Text), err)
+	}
+}
+
+// Every resource of a long list is reached, with the cursors that the agent is given.
+func TestLongListsOfResources(t *testing.T) {
+	t.Parallel()
+	h := setup(t, func(h *fixture) string { return `s: ` + h.server(mcptest.Long, ``) })
+	found, calls := map[string]bool{}, 0
+	for cursor, more := "", true; more && calls < 20; calls++ {
+		out, err := h.call("s__resources_list", fmt.Sprintf(`{"cursor":%q}`, cursor))
+		if err != nil || len(out.Text) > 64<<10 || strings.Contains(out.Text, "left out") {
+			t.Fatalf("%d bytes, %.300s, %v", len(out.Text), out.Text, err)
+		}
+		for line := range strings.Lines(out.Text) {
+			if uri, _, is := strings.Cut(line, " one: "); is {
+				found[uri] = true
+			}
+		}
+		_, cursor, more = strings.Cut(out.Text, "(more with cursor ")
+		cursor = strings.TrimSuffix(cursor, ")")
+	}
+	if len(found) != mcptest.Resources || calls < 3 {
+		t.Errorf("%d calls have found %d resources of %d", calls, len(found), mcptest.Resources)
 	}
 }
 

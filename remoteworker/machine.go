@@ -71,6 +71,10 @@ func (l commandLog) Probed(_ context.Context, agentID string, p coordination.San
 	return nil
 }
 
+func (l commandLog) Recorded(context.Context, string) (agentID string, list []coordination.ToolOutput, err error) {
+	return "", nil, nil
+}
+
 func (l commandLog) Output(_ context.Context, agentID string, o coordination.ToolOutput) error {
 	l.logger.Debug("a command has written", "agent", agentID, "process", o.ProcessID)
 	return nil

@@ -11,3 +11,6 @@ type container struct{}
 func runStage(string) int { return 1 }
 
 func detach(*exec.Cmd) {}
+
+// endWithThis does nothing: when this program is killed the input of a command ends, on which some end.
+func endWithThis(*exec.Cmd) {}

@@ -29,6 +29,8 @@ func runStage(stage string) int {
 		return supervise()
 	case "enter":
 		return enter()
+	case stageGuard:
+		return guard()
 	case stageProbe:
 		return probeInside()
 	case stageCanary:

@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/server/settings"
 	"github.com/pronto-lab/openclawd/tools/exectools"
 )
@@ -33,8 +36,34 @@ func (p *Program) protected() []string {
 
 // commandLog writes to the log what commands write, and what probes of their sandboxes find.
 type commandLog struct {
-	eventstore.Decider
+	decidedLog
 	logger *slog.Logger
+}
+
+// decidedLog is the log with the tables in it from which things are decided.
+type decidedLog interface {
+	eventstore.Decider
+	View(ctx context.Context, read func(*sql.Tx) error) error
+}
+
+const selectOutputs = "SELECT e.agent_id, e.data FROM streams s JOIN events e ON e.stream_id = s.id WHERE s.name = ? AND e.type = ? ORDER BY e.version"
+
+func (l commandLog) Recorded(ctx context.Context, processID string) (agentID string, list []coordination.ToolOutput, err error) {
+	args := []any{coordination.ToolOutputStream(processID), coordination.TypeToolOutput}
+	err = l.View(ctx, func(tx *sql.Tx) error {
+		return projections.EachRow(ctx, tx, "read the output of a command", selectOutputs, args, func(rows *sql.Rows) error {
+			var data []byte
+			var o coordination.ToolOutput
+			if err := rows.Scan(&agentID, &data); err != nil {
+				return err
+			}
+			if json.Unmarshal(data, &o) == nil { // otherwise it is redacted
+				list = append(list, o)
+			}
+			return nil
+		})
+	})
+	return agentID, list, err
 }
 
 func (l commandLog) Probed(ctx context.Context, agentID string, p coordination.SandboxProbed) error {

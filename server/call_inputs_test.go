@@ -93,9 +93,16 @@ func TestInputOfOtherKinds(t *testing.T) {
 	}
 	team.decides(t, list[0].ID, "approve", "", http.StatusOK)
 	hears(t, answer, "visited: accept")
+	answer = team.tells(t, "ruda", "gate", "gate")
+	list = team.waits(t, 2)
+	if in := list[0].Call.Input; in == nil || in.Mode != "url" || in.URL != "https://gate.example/in" || in.Message != "Open the gate." || !strings.Contains(in.Said, "sign in first (code -32042)") {
+		t.Fatalf("%+v", list[0].Call)
+	}
+	team.decides(t, list[0].ID, "approve", "", http.StatusOK)
+	hears(t, answer, "let in")
 	answer = team.tells(t, "ruda", "insists", "insist")
 	for n := range 3 {
-		list = team.waits(t, 2+n)
+		list = team.waits(t, 3+n)
 		if in := list[0].Call.Input; in.Number != n+1 || in.Message != fmt.Sprintf("Question %d?", n+1) {
 			t.Errorf("request %d: %+v", n+1, in)
 		}

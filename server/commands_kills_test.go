@@ -16,6 +16,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/coordination/tool"
+	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/gateway/client"
 	"github.com/pronto-lab/openclawd/internal/testscale"
 	"github.com/pronto-lab/openclawd/server/settings"
@@ -267,6 +268,57 @@ func judgeCommands(t *testing.T, home string, j effectsJudged) map[string]int {
 		}
 	}
 	return times
+}
+
+// A command in the background that a kill ends has an end in the log after the next start, and its agent is told so.
+func TestABackgroundCommandEndsWithAKill(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	conf := `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {entries: {main: {default: true}}}, tools: {exec: {sandbox: 'off'}}}`
+	if err := os.WriteFile(filepath.Join(dir, settings.FileName), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	invoke := func(v *victim, name string, args map[string]any) string {
+		t.Helper()
+		c := connect(t, v.url)
+		defer c.Close()
+		answer, err := c.Call(t.Context(), "tools.invoke", map[string]any{"name": name, "args": args, "sessionKey": "agent:main:main"})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return string(answer)
+	}
+	v := startVictim(t, dir)
+	_, after, found := strings.Cut(invoke(v, "exec", map[string]any{"command": "exec sleep 987655", "background": true}), "as session ")
+	id, _, _ := strings.Cut(after, ";")
+	if !found {
+		t.Fatal("it is not in the background")
+	}
+	v.kill()
+	v = startVictim(t, dir)
+	if answer := invoke(v, "process", map[string]any{"action": "poll", "sessionId": id}); !strings.Contains(answer, "openclawd was restarted while the command was running") {
+		t.Errorf("the agent is told %s", answer)
+	}
+	v.kill()
+	p := startReloading(t, nil, func(o *Options) { o.StateDir, o.DB = dir, filepath.Join(dir, database.Name) })
+	ends := 0
+	err := eachEvent(t, p, func(typ string, data []byte) error {
+		var d coordination.ToolOutput
+		if typ != coordination.TypeToolOutput {
+			return nil
+		}
+		err := json.Unmarshal(data, &d)
+		if d.Ended && d.ProcessID == id && d.Reason == "restart" {
+			ends++
+		}
+		return err
+	})
+	if err != nil || ends != 1 {
+		t.Errorf("the log has %d ends of the command, %v", ends, err)
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Clients of the gateway are told why a tool refused a call, not that it failed inside.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -59,8 +60,8 @@ func TestGuardsRefuseRealTools(t *testing.T) {
 	}
 	conf := fmt.Sprintf(`{gateway: {auth: {mode: 'token', token: 'secret'}},
 		agents: {entries: {ruda: {default: true, role: 'lead'}, eden: {}, seum: {tools: {deny: ['write', 'group:runtime', 'handbook__*']}}}},
-		tools: {exec: {sandbox: 'off'}, taskEnforcer: {enabled: true, tools: ['write', 'exec', %[1]q]}, planGate: {enabled: true, tools: ['write', 'exec', %[1]q]}},
-		mcp: {servers: %s}}`, samplemcp.Publish, servers)
+		tools: {exec: {sandbox: 'off'}, taskEnforcer: {enabled: true}, planGate: {enabled: true, tools: ['write', 'exec', 'handbook__*publish*']}},
+		mcp: {servers: %s}}`, servers)
 	if err := os.WriteFile(filepath.Join(dir, settings.FileName), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +98,60 @@ func TestGuardsRefuseRealTools(t *testing.T) {
 		samplemcp.Search: tool.CodeUnknown})
 	expect("over HTTP", "eden", tool.ByHTTP, map[string]string{"write": tool.CodeUnknown, "exec": tool.CodeUnknown, samplemcp.Publish: tool.CodeUnknown,
 		samplemcp.Search: tool.CodeUnknown, "read": ""})
+	if err := g.p.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What gives input to a command is restricted as the command is: a shell left in the background runs nothing after its task or plan.
+func TestGuardsRefuseInputToCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	conf := `{gateway: {auth: {mode: 'token', token: 'secret'}}, agents: {entries: {ruda: {default: true, role: 'lead'}, eden: {}}},
+		tools: {exec: {sandbox: 'off'}, taskEnforcer: {enabled: true}, planGate: {enabled: true}}}`
+	if err := os.WriteFile(filepath.Join(dir, settings.FileName), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := &guardedTools{t, startReloading(t, nil, func(o *Options) { o.StateDir, o.DB = dir, filepath.Join(dir, database.Name) })}
+	task := g.does("eden", "task_start", map[string]any{"description": "look"}, "taskId")
+	plan := g.does("eden", "plan_submit", map[string]any{"task_id": task, "title": "t", "steps": []string{"s"}, "tools_requested": []string{"exec"}}, "planId")
+	g.does("ruda", "plan_approve", map[string]any{"plan_id": plan}, "planId")
+	code, text := g.uses("eden", tool.ByRun, "exec", map[string]any{"command": "sh", "background": true})
+	_, text, found := strings.Cut(text, "session ")
+	id, _, _ := strings.Cut(text, ";")
+	if code != "" || !found {
+		t.Fatalf("%s %s", code, text)
+	}
+	input := func(action string) map[string]any {
+		args := map[string]any{"action": action, "sessionId": id}
+		if name := map[string]string{"write": "data", "submit": "data", "paste": "text", "send-keys": "literal"}[action]; name != "" {
+			args[name] = "touch ran; "
+		}
+		return args
+	}
+	if code, text := g.uses("eden", tool.ByRun, "process", input("write")); code != "" {
+		t.Errorf("with a plan: %s %s", code, text)
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		for _, action := range []string{"write", "submit", "paste", "send-keys"} {
+			if code, text := g.uses("eden", tool.ByRun, "process", input(action)); code != want {
+				t.Errorf("%s: %s: %q %s, want %s", when, action, code, text, want)
+			}
+		}
+		if code, text := g.uses("eden", tool.ByRun, "process", input("poll")); code != "" {
+			t.Errorf("%s: poll: %s %s", when, code, text)
+		}
+	}
+	second := g.does("eden", "task_start", map[string]any{"description": "look again"}, "taskId")
+	expect("without a plan for the task", tool.CodePlanRequired)
+	for _, id := range []string{second, task} {
+		g.does("eden", "task_complete", map[string]any{"task_id": id, "force_complete": true}, "taskId")
+	}
+	expect("without a task", tool.CodeTaskRequired)
+	if _, err := os.Stat(filepath.Join(dir, "workspace-eden", "ran")); !os.IsNotExist(err) {
+		t.Errorf("a refused call had an effect: %v", err)
+	}
 	if err := g.p.stop(); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
@@ -69,6 +70,7 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 	if _, is := value.(map[string]any); !is {
 		return nil, invalid("they are "+kindOf(value)+", must be an object", "write them as one JSON object, by name")
 	}
+	e.rename(value)
 	if e.foreign && tooCostly(e.schema, value) {
 		return nil, invalid(fmt.Sprintf("its schema would be applied to them in more than %d places", maxVisits), "make them smaller and flatter")
 	}
@@ -79,6 +81,31 @@ func (e *entry) judge(args json.RawMessage) (json.RawMessage, error) {
 		return nil, invalid("they cannot be validated", "give arguments that match the schema")
 	}
 	return Encode(value)
+}
+
+// rename gives arguments their own names, also in lists of objects.
+func (t *Tool) rename(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			if object, is := one.(map[string]any); is {
+				t.rename(object)
+			}
+		}
+	case map[string]any:
+		for alias, name := range t.Aliases {
+			given, is := v[alias]
+			if _, taken := v[name]; is && !taken {
+				v[name] = given
+				delete(v, alias)
+			}
+		}
+		for _, member := range v {
+			if list, is := member.([]any); is && len(t.Aliases) > 0 {
+				t.rename(list)
+			}
+		}
+	}
 }
 
 // decoded decodes one JSON value. Of duplicate members the last one counts.
@@ -111,7 +138,7 @@ func normal(value any) (any, error) {
 		}
 		f, err := v.Float64()
 		if err != nil || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("the number %s is too large", shortened(v.String(), maxShown))
+			return nil, fmt.Errorf("the number %s is too large", coordination.Clipped(v.String(), maxShown))
 		}
 		if whole := math.Trunc(f); whole == f && math.Abs(f) <= exact {
 			return json.Number(strconv.FormatInt(int64(whole), 10)), nil
@@ -169,13 +196,4 @@ func kindOf(value any) string {
 	default:
 		return "a number"
 	}
-}
-
-// shortened returns the first n bytes of a text, with a mark if it was cut.
-func shortened(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
-		return text
-	}
-	return runesWithin(text, most) + "…"
 }

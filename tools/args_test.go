@@ -145,6 +145,26 @@ func TestArgumentsAreThoseThatWereJudged(t *testing.T) {
 	}
 }
 
+// Other names of arguments are replaced before anything judges the call, also in lists, and never stand beside the name.
+func TestAliasesOfArguments(t *testing.T) {
+	t.Parallel()
+	deed := echo("deed", "x", `{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string"},
+		"edits":{"type":"array","items":{"type":"object","additionalProperties":false,"properties":{"old":{"type":"string"}}}}}}`)
+	deed.Aliases = map[string]string{"file_path": "path", "old_string": "old"}
+	r, _ := setup(t, nil, deed)
+	for args, want := range map[string]string{
+		`{"file_path":"a"}`: `{"path":"a"}`,
+		`{"path":"a","edits":[{"old_string":"x"},{"old":"y"}]}`: `{"edits":[{"old":"x"},{"old":"y"}],"path":"a"}`,
+		`{"path":"a","file_path":"b"}`:                          "",
+		`{"path":"a","edits":[{"old":"x","old_string":"y"}]}`:   "",
+	} {
+		out, err := r.Call(t.Context(), eden(), "deed", json.RawMessage(args))
+		if out.Text != want || (err != nil) != (want == "") {
+			t.Errorf("%s becomes %s, %v, want %s", args, out.Text, err, want)
+		}
+	}
+}
+
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	type args struct {

@@ -130,7 +130,7 @@ func nameOf(field string) string {
 func pointer(place []string) string {
 	var p strings.Builder
 	for _, step := range place {
-		step = coordination.Mask(shortened(step, maxShown))
+		step = coordination.Mask(coordination.Clipped(step, maxShown))
 		p.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
 	}
 	return p.String()
@@ -165,7 +165,7 @@ func shown(value any) string {
 	if err != nil {
 		return kindOf(value)
 	}
-	return shortened(coordination.Mask(string(text)), maxShown)
+	return coordination.Clipped(coordination.Mask(string(text)), maxShown)
 }
 
 const maxListed = 30

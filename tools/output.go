@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
 )
 
@@ -47,7 +47,7 @@ var errDetails = errors.New("the details are not a JSON object")
 // bounded makes an output valid and bounds its size.
 func bounded(out tool.Output) (tool.Output, error) {
 	if out.Text = strings.ToValidUTF8(out.Text, "\uFFFD"); len(out.Text) > MaxOutput {
-		out.Text = runesWithin(out.Text, MaxOutput-len(cutMark)) + cutMark
+		out.Text = coordination.Clip(out.Text, MaxOutput-len(cutMark)) + cutMark
 	}
 	switch details := bytes.TrimSpace(out.Details); {
 	case len(details) == 0:
@@ -64,12 +64,4 @@ func bounded(out tool.Output) (tool.Output, error) {
 		out.Details = details
 	}
 	return out, nil
-}
-
-// runesWithin returns the longest prefix of whole characters within n bytes.
-func runesWithin(text string, most int) string {
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

@@ -38,5 +38,5 @@ func (call *Call) couldHave(prefix string) bool {
 func allowsWire(p config.ToolPolicy, by tool.Entry, s *tool.Spec) bool {
 	acting := []string{"group:" + tool.GroupMCP, "group:" + tool.GroupRuntime, "write", "edit", "apply_patch", "sessions_spawn", "sessions_send", "sessions_broadcast", "collaborate", "message", "task_verify", "task_approve", "task_reject", "plan_approve",
 		"plan_reject", "cron", "gateway", "whatsapp_login"}
-	return !access.NamesTool(p.Deny, s) && (by != tool.ByHTTP || !access.NamesTool(acting, s) || access.NamesTool(p.Allow, s))
+	return !tool.Names(p.Deny, s) && (by != tool.ByHTTP || !tool.Names(acting, s) || tool.Names(p.Allow, s))
 }

@@ -158,7 +158,7 @@ func (r *Registry) Call(ctx context.Context, c tool.Caller, name string, args js
 	}
 	if e == nil || !call.admit(&e.Tool) {
 		r.stats.unknown.Add(1)
-		name = coordination.Mask(shortened(name, maxName))
+		name = coordination.Mask(coordination.Clipped(name, maxName))
 		return tool.Output{}, &tool.Error{Code: tool.CodeUnknown, Tool: name, Text: "Tool not available: " + name,
 			Hint: "call one of the offered tools"}
 	}

@@ -136,9 +136,9 @@ func (r *Registry) answer(ctx context.Context, e *entry, call *Call, o *outcome)
 func (r *Registry) broken(ctx context.Context, e *entry, call *Call, o *outcome) error {
 	r.stats.broken.Add(1)
 	attrs := []any{"tool", e.Name, "entry", string(call.Entry), "session", call.SessionKey, "run", call.RunID,
-		"err", coordination.Mask(shortened(o.cause, maxLogged))}
+		"err", coordination.Mask(coordination.Clipped(o.cause, maxLogged))}
 	if o.stack != "" {
-		attrs = append(attrs, "stack", coordination.Mask(shortened(o.stack, maxLogged)))
+		attrs = append(attrs, "stack", coordination.Mask(coordination.Clipped(o.stack, maxLogged)))
 	}
 	r.opts.Logger.ErrorContext(ctx, "a tool call broke", attrs...)
 	return &tool.Error{Code: tool.CodeBroken, Tool: e.Name, Text: "tool execution failed", Hint: "the program's log says why"}

@@ -17,6 +17,9 @@ type Tool struct {
 	Who Who
 	// Effect is what calls do outside of this program. The zero Effect is nothing.
 	Effect Effect
+	// Aliases are other names of arguments, with the names that they get before they are validated and any rule sees them. A name that is given
+	// as well is not replaced.
+	Aliases map[string]string
 	// Do performs a call. It is called concurrently and respects ctx; a panic is recovered. Errors are *tool.Error, which callers see,
 	// or anything else, which is only logged.
 	Do func(ctx context.Context, call *Call) (tool.Output, error)

@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/skill"
+	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -105,9 +105,15 @@ func (s *system) guarded(b *strings.Builder) {
 func (s *system) toolsAmong(list []string) string {
 	var names []string
 	for i := range s.ask.Tools {
-		if name := s.ask.Tools[i].Name; slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, name) }) {
-			names = append(names, name)
+		one := &s.ask.Tools[i]
+		if !tool.Restricts(list, one, nil) {
+			continue
 		}
+		name := one.Name
+		if tool.GivesInput(one, nil) && !tool.Names(list, one) {
+			name += " (to give input)"
+		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }

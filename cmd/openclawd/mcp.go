@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronto-lab/openclawd/cmd/openclawd/apiclient"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/projections/toolcalls"
@@ -17,7 +19,7 @@ import (
 
 func newMCP(p *process) *cobra.Command {
 	var probe bool
-	servers := newMCPProbe(p, "list", "List the MCP servers of openclaw.json", &probe, mcp.Probed.ServerTable)
+	servers := newMCPProbe(p, "list", "List the MCP servers of openclaw.json, as the running openclawd sees them", &probe, mcp.Probed.ServerTable)
 	servers.Flags().BoolVar(&probe, "probe", false, "start the servers for a moment, beside a running openclawd, to see how they are")
 	call := newToolsCall(p)
 	call.Example = "  openclawd mcp call files__read_file '{\"path\": \"README.md\"}'"
@@ -89,7 +91,7 @@ func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Pro
 			if err != nil {
 				return err
 			}
-			probed, err := mcp.ProbeFile(cmd.Context(), path, p.getenv, filepath.Dir(path), strings.Join(args, ""), *start)
+			probed, err := p.probeMCP(cmd.Context(), c.stateDir, path, strings.Join(args, ""), *start)
 			if err != nil {
 				return err
 			}
@@ -103,6 +105,27 @@ func newMCPProbe(p *process, name, short string, start *bool, table func(mcp.Pro
 	cmd.Flags().StringVar(&c.stateDir, "state-dir", "", "state `DIR` with the openclaw.json (default ~/.openclaw)")
 	cmd.Flags().BoolVar(&c.asJSON, jsonFlag, false, "print JSON")
 	return cmd
+}
+
+// probeMCP asks the server of the state directory how its MCP servers are. If none is running, it says so; with start they are started instead.
+func (p *process) probeMCP(ctx context.Context, stateDir, path, name string, start bool) (mcp.Probed, error) {
+	if !start {
+		place, err := p.place(serverFlags{stateDir: stateDir})
+		if err != nil {
+			return mcp.Probed{}, err
+		}
+		running, err := place.MCPServers(ctx)
+		if err == nil {
+			return mcp.Running(running, name)
+		}
+		if _, alone := errors.AsType[*apiclient.NoServerError](err); !alone {
+			return mcp.Probed{}, err
+		}
+		if _, err := fmt.Fprintln(p.stderr, "openclawd is not running, so no MCP server is: --probe starts them for a moment"); err != nil {
+			return mcp.Probed{}, err
+		}
+	}
+	return mcp.ProbeFile(ctx, path, p.getenv, filepath.Dir(path), name, start)
 }
 
 func newMCPLog(p *process) *cobra.Command {

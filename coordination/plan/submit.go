@@ -23,7 +23,7 @@ type SubmitAsk struct {
 	Title      string
 	Steps      []string
 	Tools      []string // requested tools
-	Known      []string // lower-case names of the tools that plans may request
+	Known      []string // the tools that plans may request: lower-case names, or patterns with *
 	Pending    int      // pending plans of the agent
 }
 
@@ -95,7 +95,7 @@ func (a SubmitAsk) tools() (list []string, err error) {
 		if tool, err = line("tools_requested", strings.ToLower(tool), MaxToolName, "leave blank names out"); err != nil {
 			return nil, err
 		}
-		if !slices.Contains(a.Known, tool) {
+		if !IsKnown(a.Known, tool) {
 			return nil, &Refusal{Reason: CodeUnknownTool, Field: "tools_requested", Text: "plans cannot request a tool " + coordination.Quoted(tool),
 				HintText: a.knownTools()}
 		}
@@ -108,6 +108,11 @@ func (a SubmitAsk) tools() (list []string, err error) {
 		}
 	}
 	return list, nil
+}
+
+// IsKnown reports whether a plan may request a tool.
+func IsKnown(known []string, tool string) bool {
+	return !strings.ContainsAny(tool, "*:") && slices.ContainsFunc(known, func(pattern string) bool { return coordination.Matches(pattern, tool) })
 }
 
 // maxKnown limits the tools listed in a refusal.

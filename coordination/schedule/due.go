@@ -73,6 +73,26 @@ func (s *State) Due(now int64) (l Look, err error) {
 	return l, nil
 }
 
+// Ahead is how far behind the next due time by the clock a stored one may lie. If it is more, the clock ran ahead when it was stored.
+const Ahead = 24 * time.Hour
+
+// Rewind sets the next due time of a recurring job from now if a clock that ran ahead has stored it, and reports whether it did.
+func (s *State) Rewind(now int64) bool {
+	job := s.Job
+	if job.Schedule.Kind == KindEvery && job.Schedule.AnchorMs == nil {
+		job.CreatedAtMs = min(job.CreatedAtMs, now)
+	}
+	if !job.Enabled || job.Schedule.Kind == KindAt || s.NextAt == 0 {
+		return false
+	}
+	next, err := First(&job, now)
+	if err != nil || next == 0 || max(s.NextAt, s.NotBefore)-next <= Ahead.Milliseconds() {
+		return false
+	}
+	s.Job, s.NextAt, s.NotBefore = job, next, 0
+	return true
+}
+
 // passedFrom lists the due times from the first one to now, at most maxCounted; more says that there are others.
 func passedFrom(next rhythm, first, now int64) (passed []int64, more bool) {
 	for at := first; at != 0 && at <= now; at = next(at) {

@@ -14,6 +14,7 @@ type Spec struct {
 	Description string // for models
 	Schema      json.RawMessage
 	Guide       string // when and how to use it, for the system prompt; "" for none
+	ReadOnly    bool   // a server of it says that it only reads
 	Asks        bool   // some of the caller's calls wait for a decision of a person; set by Box.Offer
 }
 

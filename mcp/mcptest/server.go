@@ -178,11 +178,17 @@ func Server(mode string) *sdk.Server {
 	return s
 }
 
-// endless has every page of the list name 100 tools, the first of them a true one.
+// Resources is how many resources a server of the mode Long has, on two pages that are longer than an answer may be.
+const Resources = 600
+
+// endless has every page of the list name 100 tools, the first of them a true one. There are many resources, too.
 func endless(s *sdk.Server) {
 	pages := 0
 	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if asked, is := r.(*sdk.ListResourcesRequest); is {
+				return manyResources(asked.Params.Cursor), nil
+			}
 			if method != "tools/list" {
 				return next(ctx, method, r)
 			}
@@ -194,6 +200,18 @@ func endless(s *sdk.Server) {
 			return list, nil
 		}
 	})
+}
+
+// manyResources is a page of many resources.
+func manyResources(cursor string) *sdk.ListResourcesResult {
+	list, from := &sdk.ListResourcesResult{NextCursor: "+second"}, 0
+	if cursor == list.NextCursor {
+		list.NextCursor, from = "", Resources/2
+	}
+	for n := range Resources / 2 {
+		list.Resources = append(list.Resources, &sdk.Resource{URI: fmt.Sprintf("file:///%d", from+n), Name: "one", Description: strings.Repeat("d", 400)})
+	}
+	return list
 }
 
 // lies adds tools that cannot be used: two with one name for models, and one with a schema that is none.

@@ -15,6 +15,7 @@ const (
 	selectJobs     = "SELECT j.name, j.seq, j.last_seq, j.state FROM cron_jobs j"
 	selectJob      = selectJobs + " WHERE j.name = ?"
 	selectDue      = selectJobs + " WHERE j.wake_at > 0 AND j.wake_at <= ? ORDER BY j.wake_at, j.seq LIMIT ?"
+	selectLater    = selectJobs + " WHERE j.wake_at > ? ORDER BY j.wake_at, j.seq"
 	selectRunning  = selectJobs + " WHERE j.run_id <> '' ORDER BY j.seq"
 	selectTaken    = `SELECT 'has run' FROM cron_runs WHERE run_id = ? UNION ALL SELECT 'id taken' FROM streams WHERE name IN (?, ?) LIMIT 1`
 	selectWake     = "SELECT min(wake_at) FROM cron_jobs WHERE wake_at > 0"
@@ -41,6 +42,11 @@ func Load(tx eventstore.Tx, jobID string) (row Row, found bool, err error) {
 // Due returns jobs that have to be started at a time, in ms since 1970, in order. Its cost does not depend on the other jobs.
 func Due(tx eventstore.Tx, now int64, limit int) ([]Row, error) {
 	return read(tx, "list due jobs", selectDue, now, limit)
+}
+
+// LaterThan returns the jobs that have to be started after a time, in ms since 1970, in order.
+func LaterThan(tx eventstore.Tx, at int64) ([]Row, error) {
+	return read(tx, "list later jobs", selectLater, max(at, 1))
 }
 
 // Running returns the jobs with a run in progress.

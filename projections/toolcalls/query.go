@@ -1,5 +1,5 @@
-// Package toolcalls reads the recorded calls of tools with an outside effect from their streams: the state of a call is its stream, so there
-// are no tables.
+// Package toolcalls reads the recorded calls of tools with an outside effect from their streams: the state of a call is its stream. Which
+// calls are open or unknown is also in a table, which triggers of the log keep.
 package toolcalls
 
 import (
@@ -63,13 +63,18 @@ type Query struct {
 	Limit  int
 }
 
-// The plus keeps the order by age from a sort of all calls.
-const selectCalls = `SELECT s.id, s.name, e.seq, e.agent_id, e.data, l.type, l.data FROM streams s JOIN events e ON e.stream_id = s.id AND e.version = 1
- LEFT JOIN events l ON l.stream_id = s.id AND l.version = 2
+// The plus keeps the order by age from a sort of all calls. The few that are open or unknown have a table.
+const (
+	selectCalls     = selectFrom + ` FROM streams s JOIN events e ON e.stream_id = s.id AND e.version = 1` + selectWhere
+	selectUnsettled = selectFrom + ` FROM unsettled u CROSS JOIN streams s ON s.id = u.stream_id CROSS JOIN events e ON e.stream_id = s.id AND e.version = 1` +
+		selectWhere + ` AND u.state = ?7 ORDER BY u.stream_id DESC LIMIT ?8`
+	selectFrom  = `SELECT s.id, s.name, e.seq, e.agent_id, e.data, l.type, l.data`
+	selectWhere = ` LEFT JOIN events l ON l.stream_id = s.id AND l.version = 2
  WHERE s.id < ?1 AND +s.name >= ?2 AND +s.name < ?3 AND (?4 = '' OR e.data ->> '$.server' = ?4) AND (?5 = '' OR e.data ->> '$.tool' = ?5)
  AND (?6 = '' OR e.agent_id = ?6)
- AND (?7 = '' OR ?7 = CASE WHEN l.type IS NULL THEN 'open' WHEN l.type = 'tool.outcome_unknown' THEN 'unknown' WHEN l.data ->> '$.isError' THEN 'error' ELSE 'ok' END)
- ORDER BY s.id DESC LIMIT ?8`
+ AND (?7 = '' OR ?7 = CASE WHEN l.type IS NULL THEN 'open' WHEN l.type = 'tool.outcome_unknown' THEN 'unknown' WHEN l.data ->> '$.isError' THEN 'error' ELSE 'ok' END)`
+	newest = ` ORDER BY s.id DESC LIMIT ?8`
+)
 
 // List returns the newest calls first.
 func List(ctx context.Context, tx *sql.Tx, q Query) ([]Call, error) {
@@ -79,8 +84,12 @@ func List(ctx context.Context, tx *sql.Tx, q Query) ([]Call, error) {
 		before = math.MaxInt64
 	}
 	args := []any{before, from, to, q.Server, q.Tool, q.Agent, q.State, q.Limit}
+	query := selectCalls + newest
+	if q.State == StateOpen || q.State == StateUnknown {
+		query = selectUnsettled
+	}
 	list := []Call{}
-	err := projections.EachRow(ctx, tx, "list tool calls", selectCalls, args, func(rows *sql.Rows) error {
+	err := projections.EachRow(ctx, tx, "list tool calls", query, args, func(rows *sql.Rows) error {
 		c, err := scan(rows)
 		list = append(list, c)
 		return err
@@ -89,8 +98,11 @@ func List(ctx context.Context, tx *sql.Tx, q Query) ([]Call, error) {
 }
 
 // Streams are the limits of the names of calls' streams: the first, and the first behind them.
-func Streams() (from, to string) {
-	return coordination.ToolCallStreams, strings.TrimSuffix(coordination.ToolCallStreams, "/") + "0" // after the slash
+func Streams() (from, to string) { return StreamsOf(coordination.ToolCallStreams) }
+
+// StreamsOf are the limits of the names of streams with a prefix that ends in a slash.
+func StreamsOf(prefix string) (from, to string) {
+	return prefix, strings.TrimSuffix(prefix, "/") + "0" // after the slash
 }
 
 func scan(rows *sql.Rows) (c Call, err error) {

@@ -46,7 +46,7 @@ func MayAsk(c *config.Config, agentID string, s *tool.Spec) bool {
 }
 
 func isAbout(r *config.CallRule, agentID string, s *tool.Spec) bool {
-	return (len(r.Tools) == 0 || NamesTool(r.Tools, s)) &&
+	return (len(r.Tools) == 0 || tool.Names(r.Tools, s)) &&
 		(len(r.Agents) == 0 || slices.ContainsFunc(r.Agents, func(pattern string) bool { return coordination.Matches(pattern, agentID) }))
 }
 

@@ -28,7 +28,7 @@ const (
 // for this agent, or the one for all. Each of them can forbid it. Any id may be given.
 func DenyTool(c *config.Config, agentID string, s *tool.Spec) (rule ToolRule, denied bool) {
 	agent := c.AgentNamed(agentID)
-	if profile, also := c.ToolProfile(agentID); !NamesTool(inProfile(profile), s) && !NamesTool(also, s) {
+	if profile, also := c.ToolProfile(agentID); !tool.Names(inProfile(profile), s) && !tool.Names(also, s) {
 		return ToolRule{agent != nil && agent.Tools.Profile != "", keyProfile}, true
 	}
 	if agent != nil {
@@ -52,9 +52,9 @@ func ExplainTool(c *config.Config, agentID string, s *tool.Spec) (v policy.Verdi
 // denies returns the key of a policy that forbids a tool, "" for none. Deny wins; an empty allow list allows everything.
 func denies(p config.ToolPolicy, s *tool.Spec) string {
 	switch {
-	case NamesTool(p.Deny, s):
+	case tool.Names(p.Deny, s):
 		return keyDeny
-	case len(p.Allow) == 0, NamesTool(p.Allow, s), NamesTool(p.AlsoAllow, s):
+	case len(p.Allow) == 0, tool.Names(p.Allow, s), tool.Names(p.AlsoAllow, s):
 		return ""
 	}
 	return keyAllow
@@ -76,42 +76,19 @@ func inProfile(profile string) []string {
 	}
 }
 
-// Groups with a meaning of their own: all of openclawd's tools, and those of MCP servers as OpenClaw names them.
-const (
-	everyGroup   = "openclaw"
-	pluginsGroup = "plugins"
-	bundleMCP    = "bundle-mcp"
-)
-
-// NamesTool reports whether a policy's list names a tool: by name, with * as wildcard, or as group:<its group>. The tools of MCP servers
-// are bundle-mcp, group:mcp and group:plugins.
-func NamesTool(list []string, s *tool.Spec) bool {
-	return slices.ContainsFunc(list, func(pattern string) bool {
-		pattern = strings.ToLower(coordination.TrimJS(pattern))
-		group, is := strings.CutPrefix(pattern, "group:")
-		switch {
-		case is && s.Group == tool.GroupMCP:
-			return group == tool.GroupMCP || group == pluginsGroup
-		case is:
-			return group == everyGroup || group != "" && group == s.Group
-		}
-		return coordination.Matches(pattern, s.Name) || pattern == bundleMCP && s.Group == tool.GroupMCP
-	})
-}
-
 // CouldHaveTools reports whether the configuration may let an agent have any tool of a group whose name begins with a prefix, before those
 // tools are known.
 func CouldHaveTools(c *config.Config, agentID, prefix, group string) bool {
 	prefix = strings.ToLower(prefix)
 	every := &tool.Spec{Name: prefix + "*", Group: group}
 	could := func(list []string) bool {
-		return NamesTool(list, every) || slices.ContainsFunc(list, func(pattern string) bool {
+		return tool.Names(list, every) || slices.ContainsFunc(list, func(pattern string) bool {
 			pattern = strings.ToLower(coordination.TrimJS(pattern))
 			return strings.HasPrefix(pattern, prefix) || strings.Contains(pattern, "*")
 		})
 	}
 	allows := func(p config.ToolPolicy) bool {
-		return !NamesTool(p.Deny, every) && (len(p.Allow) == 0 || could(p.Allow) || could(p.AlsoAllow))
+		return !tool.Names(p.Deny, every) && (len(p.Allow) == 0 || could(p.Allow) || could(p.AlsoAllow))
 	}
 	agent := c.AgentNamed(agentID)
 	profile, also := c.ToolProfile(agentID)

@@ -78,6 +78,34 @@ func TestPeopleAreAskedAboutCalls(t *testing.T) {
 	}
 }
 
+// People in a channel are shown the input that a server wants; where values are needed they are told how to give them, and cannot approve there.
+func TestPeopleAreAskedForInput(t *testing.T) {
+	t.Parallel()
+	d := setup(t, people)
+	d.follow(2)
+	for i, c := range []struct {
+		in          *coordination.CallInput
+		text, again string
+		button      string
+	}{
+		{&coordination.CallInput{Mode: coordination.InputURL, Message: "Sign in.", URL: "https://sign.in.example/`now`", Repeatable: true},
+			"The server asks: Sign in.\nAddress: `https://sign.in.example/%60now%60`\n", "The server chose the address: open it only if you trust it", "approve:"},
+		{&coordination.CallInput{Mode: coordination.InputForm, Message: "Who travels?", Schema: json.RawMessage(`{"type":"object","required":["email"],"properties":{"email":{"type":"string"},"pin":{"type":"string"}}}`)},
+			"The server asks: Who travels?\nValues needed: email. Give them with `openclawd approvals approve input_1 --set NAME=VALUE`\n", "Give no password or key", "reject:"},
+	} {
+		id := fmt.Sprint("input_", i)
+		e := permission.Request(&permission.Ask{ID: id, Agent: "eden", Tool: "desk__book", Args: json.RawMessage(`{}`), Input: c.in, Expire: d.now().Add(time.Hour).UnixMilli()})
+		d.append(coordination.CallApprovalStream(id), e.Type, "eden", e.Data)
+		got := d.asked("approval/", i+1)[i].delivery
+		if text := got.Messages[0]; !strings.Contains(text, "**Approval of input** `"+id+"`") || !strings.Contains(text, c.text) || !strings.Contains(text, c.again) {
+			t.Errorf("shown as\n%s\nwant %s ... %s", text, c.text, c.again)
+		}
+		if !strings.Contains(string(got.Components), `"custom_id":"`+c.button+id) {
+			t.Errorf("%s has the buttons %s, want %s first", id, got.Components, c.button)
+		}
+	}
+}
+
 // People see the arguments of a call as they are, in a code block that they cannot end. Where something is missing they are told so, and can
 // only reject.
 func TestArgumentsAreShownAsTheyAre(t *testing.T) {

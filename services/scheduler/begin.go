@@ -63,19 +63,27 @@ func (x *Service) beginAll(ctx context.Context, seen map[string]notes, only stri
 	return err
 }
 
-// look reads, outside of the transaction, the files that the heartbeats which are due ask about.
+// look reads, outside of the transaction, what the heartbeats which are due ask about: files, and what is open.
 func (x *Service) look(ctx context.Context) (seen map[string]notes, due []schedules.Row, err error) {
+	seen = map[string]notes{}
 	err = x.o.Log.View(ctx, func(tx *sql.Tx) error {
-		due, err = schedules.Due(projections.Reading(ctx, tx), x.o.Now().UnixMilli(), batch)
+		now := x.o.Now()
+		due, err = schedules.Due(projections.Reading(ctx, tx), now.UnixMilli(), batch)
+		for i := 0; i < len(due) && err == nil; i++ {
+			if j := &due[i].Job; j.Payload.Kind == schedule.PayloadHeartbeat {
+				var causes []cause
+				causes, err = causesOf(ctx, tx, j.AgentID, now)
+				seen[j.ID] = notes{causes: causes}
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	seen = map[string]notes{}
 	for i := range due {
 		if j := &due[i].Job; j.Payload.Kind == schedule.PayloadHeartbeat {
-			seen[j.ID] = readNotes(x.o.Workspace(j.AgentID))
+			seen[j.ID] = notes{readNotes(x.o.Workspace(j.AgentID)).hash, seen[j.ID].causes}
 		}
 	}
 	return seen, due, nil
@@ -157,7 +165,7 @@ var errAgain = errors.New("the job was started in the same millisecond already")
 
 // wake is why an agent is woken.
 type wake struct {
-	found        string // by the job's check
+	found        string // by the job's check, or by a heartbeat
 	cause, notes string // of a heartbeat
 }
 
@@ -225,7 +233,11 @@ func (b *beginning) ask(row *schedules.Row, found string) (run.Ask, error) {
 // messageOf is what the agent is told.
 func messageOf(j *coordination.CronJob, found string) string {
 	if j.Payload.Kind == schedule.PayloadHeartbeat {
-		return cmp.Or(j.Payload.Message, heartbeatPrompt)
+		text := cmp.Or(j.Payload.Message, heartbeatPrompt)
+		if found != "" {
+			text += "\n\nThis may need your attention:\n" + found
+		}
+		return text
 	}
 	text := fmt.Sprintf("[cron:%s %s] %s", j.ID, j.Name, cmp.Or(j.Payload.Message, j.Payload.Text))
 	if found = strings.TrimSpace(found); found != "" {

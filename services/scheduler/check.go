@@ -22,6 +22,7 @@ import (
 	"github.com/pronto-lab/openclawd/internal/subprocess"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/sandbox"
 )
 
 // Work kind and pool of checks.
@@ -173,10 +174,18 @@ func (x *Service) runPlain(ctx context.Context, conf *config.Config, agent strin
 	cmd.Env = subprocess.List(subprocess.Environment(cmd.Dir, conf.Tools.Exec.Env, os.Getenv))
 	cmd.WaitDelay = 5 * time.Second
 	subprocess.OwnGroup(cmd)
-	cmd.Cancel = func() error { return subprocess.KillGroup(cmd) }
 	cmd.Stdout, cmd.Stderr = out, failed
-	err = cmd.Run()
-	if cmd.Process != nil {
+	guard, err := sandbox.NewGuard(cmd)
+	if err != nil {
+		return 0, err
+	}
+	defer guard.Release()
+	cmd.Cancel = func() error {
+		guard.Release()
+		return nil
+	}
+	if err = guard.Start(); err == nil {
+		err = cmd.Wait()
 		_ = subprocess.KillGroup(cmd) // what it has left behind, if anything
 	}
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) && exited.Exited() {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/pronto-lab/openclawd/agent/runner"
@@ -11,6 +12,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/run"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/projections"
 	"github.com/pronto-lab/openclawd/projections/runs"
 	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
@@ -90,9 +92,12 @@ func (x *Service) Delivered(tx eventstore.Tx, _ string, d *delivery.Delivery, o 
 	return eventOf(&row, coordination.TypeCronRunDelivered, data, eventstore.ActorSchedule, now)
 }
 
-// Recover ends the runs in progress whose agent's run is over, or was never queued, without that being recorded. It is called before
-// anything is started.
+// Recover ends the runs in progress whose agent's run is over, or was never queued, without that being recorded, and lets jobs go on that a
+// clock has silenced which ran ahead. It is called before anything is started.
 func (x *Service) Recover(ctx context.Context) error {
+	if err := x.rewind(ctx); err != nil {
+		return err
+	}
 	_, err := x.o.Log.Decide(ctx, func(tx eventstore.Tx) (appends []eventstore.StreamAppend, err error) {
 		running, err := schedules.Running(tx)
 		if err != nil {
@@ -107,6 +112,36 @@ func (x *Service) Recover(ctx context.Context) error {
 		}
 		return appends, nil
 	})
+	return err
+}
+
+// clockSetBack is who changed the due time of a job after its clock ran ahead.
+const clockSetBack = "openclawd: the clock was set back"
+
+// rewind has recurring jobs go on from now whose due times were stored by a clock that ran far ahead. Those that have a run are passed over
+// when they come.
+func (x *Service) rewind(ctx context.Context) error {
+	var late []schedules.Row
+	err := x.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
+		late, err = schedules.LaterThan(projections.Reading(ctx, tx), x.o.Now().Add(schedule.Ahead).UnixMilli())
+		return err
+	})
+	changed := 0
+	for i := 0; i < len(late) && err == nil; i++ {
+		_, err = x.o.Log.Decide(ctx, func(tx eventstore.Tx) ([]eventstore.StreamAppend, error) {
+			row, found, err := schedules.Load(tx, late[i].Job.ID)
+			now := x.o.Now()
+			if err != nil || !found || !row.Rewind(now.UnixMilli()) {
+				return nil, err
+			}
+			changed++
+			return eventOf(&row, coordination.TypeCronJobUpdated, coordination.CronJobChanged{Context: seenBy, Job: row.Job, NextAtMs: row.NextAt, By: clockSetBack},
+				eventstore.ActorSystem, now)
+		})
+	}
+	if changed > 0 {
+		x.o.Logger.Warn("the clock ran far ahead and was set back: jobs go on from now", "jobs", changed)
+	}
 	return err
 }
 

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,9 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/schedule"
 	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/projections/owed"
 	"github.com/pronto-lab/openclawd/projections/schedules"
+	"github.com/pronto-lab/openclawd/projections/toolcalls"
 	"github.com/pronto-lab/openclawd/workspace"
 )
 
@@ -28,8 +32,82 @@ const (
 	maxNotes = 64 << 10 // characters
 )
 
-// notes is what HEARTBEAT.md of an agent says: a hash of its text, "" if there is nothing to do in it.
-type notes struct{ hash string }
+// notes is what may wake an agent.
+type notes struct {
+	hash   string // of what HEARTBEAT.md says; "" if there is nothing to do in it
+	causes []cause
+}
+
+// cause is what may need the agent's attention, beside HEARTBEAT.md.
+type cause struct{ kind, id, text string }
+
+const (
+	causeOwed    = "owed"         // the agent owes an answer that is overdue
+	causeUnknown = "unknown_call" // it is unknown whether a call of the agent had its effect
+	// maxCauses bounds how many causes of a kind are looked at, and recent how old unknown calls may be.
+	maxCauses = 10
+	recent    = 24 * time.Hour
+)
+
+// causesOf looks at what is open, whose number does not grow with the log.
+func causesOf(ctx context.Context, tx *sql.Tx, agent string, now time.Time) (list []cause, err error) {
+	agent = strings.ToLower(agent)
+	open, err := owed.Read(ctx, tx, owed.Query{Now: now.UnixMilli(), To: agent, Limit: maxCauses})
+	if err != nil {
+		return nil, err
+	}
+	for i := range open.Items {
+		if item := &open.Items[i]; item.Overdue {
+			list = append(list, cause{causeOwed, string(item.Kind) + item.ID, fmt.Sprintf("%s has waited for your answer since %s: %s", item.From,
+				time.UnixMilli(item.Since).UTC().Format(time.RFC3339), coordination.Beginning(strings.Join(strings.Fields(item.Text), " "), 200))})
+		}
+	}
+	calls, err := toolcalls.List(ctx, tx, toolcalls.Query{Agent: agent, State: toolcalls.StateUnknown, Limit: maxCauses})
+	if err != nil {
+		return nil, err
+	}
+	for i := range calls {
+		if c := &calls[i]; c.CalledAt > now.Add(-recent).UnixMilli() {
+			list = append(list, cause{causeUnknown, c.CallID, fmt.Sprintf("it is unknown whether your call of %s at %s had its effect", c.Tool,
+				time.UnixMilli(c.CalledAt).UTC().Format(time.RFC3339))})
+		}
+	}
+	return list, nil
+}
+
+func (c *cause) mark() string {
+	sum := sha256.Sum256([]byte(c.kind + "/" + c.id))
+	return hex.EncodeToString(sum[:4])
+}
+
+// marks is what is kept of a wake: the hash of HEARTBEAT.md, and behind a + marks of the causes.
+func (n *notes) marks() string {
+	all := n.hash
+	for i := range n.causes {
+		all += string("+."[min(i, 1)]) + n.causes[i].mark()
+	}
+	return all
+}
+
+// since is what was not there at the last wake that ended well, by its marks: whether HEARTBEAT.md says something new, and causes.
+func (n *notes) since(last string) (says bool, fresh []cause) {
+	hash, marks, _ := strings.Cut(last, "+")
+	known := strings.Split(marks, ".")
+	for i := range n.causes {
+		if !slices.Contains(known, n.causes[i].mark()) {
+			fresh = append(fresh, n.causes[i])
+		}
+	}
+	return n.hash != "" && n.hash != hash, fresh
+}
+
+func textOf(causes []cause) string {
+	var b strings.Builder
+	for i := range causes {
+		b.WriteString("- " + causes[i].text + "\n")
+	}
+	return b.String()
+}
 
 // readNotes reads HEARTBEAT.md. Headings, comments and empty lines alone say nothing.
 func readNotes(dir string) notes {
@@ -49,7 +127,7 @@ func readNotes(dir string) notes {
 		return notes{}
 	}
 	sum := sha256.Sum256([]byte(strings.Join(says, "\n")))
-	return notes{hex.EncodeToString(sum[:8])}
+	return notes{hash: hex.EncodeToString(sum[:8])}
 }
 
 // heartbeat wakes the agent if there is a cause, else it ends the run of the job: that costs two events and no model.
@@ -59,19 +137,22 @@ func (b *beginning) heartbeat(row *schedules.Row) error {
 	skip := func(why string) error {
 		return b.finish(row, coordination.CronRunFinished{Status: schedule.Skipped, Error: why, DeliveryStatus: schedule.NotRequested})
 	}
+	says, fresh := said.since(row.Notes)
 	switch {
 	case b.forced:
-		return b.start(row, wake{cause: "request", notes: said.hash})
+		return b.start(row, wake{cause: "request", notes: said.marks()})
 	case !isActive(&h, b.now):
 		return skip("outside of the active hours")
 	case h.Wake == config.WakeAlways:
-		return b.start(row, wake{cause: "always", notes: said.hash})
+		return b.start(row, wake{cause: "always", notes: said.marks(), found: textOf(said.causes)})
+	case says:
+		return b.start(row, wake{cause: "notes", notes: said.marks(), found: textOf(fresh)})
+	case len(fresh) > 0:
+		return b.start(row, wake{cause: fresh[0].kind, notes: said.marks(), found: textOf(fresh)})
 	case said.hash == "":
 		return skip("no cause: " + heartbeatFile + " says nothing")
-	case said.hash == row.Notes:
-		return skip("no cause: " + heartbeatFile + " says nothing new")
 	}
-	return b.start(row, wake{cause: "notes", notes: said.hash})
+	return skip("no cause: " + heartbeatFile + " says nothing new")
 }
 
 // isActive reports whether a time is in the active hours.

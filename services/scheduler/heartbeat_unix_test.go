@@ -100,7 +100,7 @@ func TestChecksAreKeptIn(t *testing.T) {
 	p.now = begin.Add(time.Minute)
 	p.look()
 	p.checked(func() bool { return len(p.history(j.Job.ID)) > 0 })
-	if why := p.history(j.Job.ID)[0].End.Error; !strings.Contains(why, "killed") {
+	if why := p.history(j.Job.ID)[0].End.Error; !strings.Contains(why, "deadline exceeded") {
 		t.Errorf("it ended with %s", why)
 	}
 	held, err := os.OpenFile(filepath.Join(p.dir, "held"), os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -30,10 +30,14 @@ import (
 	"github.com/pronto-lab/openclawd/projections/schedules"
 	"github.com/pronto-lab/openclawd/projections/sessions"
 	"github.com/pronto-lab/openclawd/projections/workqueue"
+	"github.com/pronto-lab/openclawd/sandbox"
 	"github.com/pronto-lab/openclawd/services/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	goleak.VerifyTestMain(m)
+}
 
 func definitions() []projections.Definition {
 	return []projections.Definition{sessions.Definition(), runs.Definition(), workqueue.Definition(), schedules.Definition()}

@@ -79,6 +79,23 @@ func (x *Service) check(j *coordination.CronJob) error {
 	return nil
 }
 
+// checkChange refuses a changed job that cannot run. One that is disabled need not run with the configuration in force, so that what has become
+// invalid can be paused and edited; enabling it checks all.
+func (x *Service) checkChange(was, j *coordination.CronJob) error {
+	if j.Enabled {
+		return x.check(j)
+	}
+	same := *j
+	same.Enabled, same.UpdatedAtMs = was.Enabled, was.UpdatedAtMs
+	switch {
+	case reflect.DeepEqual(&same, was): // only paused
+		return nil
+	case j.Payload.Kind == schedule.PayloadHeartbeat:
+		return x.check(j)
+	}
+	return schedule.Check(j)
+}
+
 // first returns when a new or changed job is due first. A single time may have passed just now.
 func first(j *coordination.CronJob, now int64) (int64, error) {
 	if j.Schedule.Kind != schedule.KindAt || !j.Enabled {
@@ -107,7 +124,7 @@ func (x *Service) Update(ctx context.Context, id string, change func(*coordinati
 			return nil, err
 		}
 		row.Job.ID, row.Job.CreatedAtMs, row.Job.UpdatedAtMs = was.ID, was.CreatedAtMs, now.UnixMilli()
-		if err := x.check(&row.Job); err != nil {
+		if err := x.checkChange(&was, &row.Job); err != nil {
 			return nil, err
 		}
 		if m := row.Job.MaxRuns; m > 0 && row.Runs >= m && row.Job.Enabled {

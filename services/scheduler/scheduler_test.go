@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata" // zones do not depend on the machine
@@ -14,7 +15,9 @@ import (
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/schedule"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/testscale"
+	"github.com/pronto-lab/openclawd/projections/schedules"
 )
 
 const settings = `{"agents": {"list": [{"id": "main", "default": true, "model": "fake/echo"}, {"id": "eden", "model": "fake/echo"}]}}`
@@ -260,6 +263,74 @@ func TestPauseAndResume(t *testing.T) {
 	}
 }
 
+// A job that the configuration has made invalid can be paused and changed, and not be enabled as it is.
+func TestAnInvalidJobCanBePaused(t *testing.T) {
+	t.Parallel()
+	const both = `{"agents": {"list": [{"id": "main", "default": true, "model": "fake/echo"}, {"id": "eden", "model": "fake/echo"}]}}`
+	p := newPlan(t, both)
+	j := p.add(every(time.Hour), func(j *coordination.CronJob) { j.AgentID = "eden" })
+	p.settings = strings.ReplaceAll(both, `, {"id": "eden", "model": "fake/echo"}`, "")
+	p.restart()
+	if row, changed, err := p.Enable(t.Context(), j.Job.ID, false, "민수"); err != nil || !changed || row.Job.Enabled || row.NextAt != 0 {
+		t.Fatalf("paused: %+v, %v", row.State, err)
+	}
+	rename := func(name string) error {
+		_, err := p.Update(t.Context(), j.Job.ID, func(j *coordination.CronJob) error {
+			j.Name = name
+			return nil
+		}, "민수")
+		return err
+	}
+	if err := rename("other"); err != nil {
+		t.Errorf("renamed while it is paused: %v", err)
+	}
+	if err := rename(" "); err == nil {
+		t.Error("a paused job takes a name that no job can have")
+	}
+	if _, _, err := p.Enable(t.Context(), j.Job.ID, true, "민수"); err == nil {
+		t.Error("it was enabled although its agent is gone")
+	}
+}
+
+// After a clock that ran a year ahead was set back, recurring jobs are due from then on, also those that were added meanwhile.
+func TestAClockThatRanAhead(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, settings)
+	hourly, daily := p.add(every(time.Hour)), p.add(cronAt("0 9 * * *", "UTC"))
+	yearly := p.add(cronAt("0 9 1 11 *", "UTC"))
+	p.now = begin.AddDate(1, 0, 0).Add(30 * time.Minute)
+	p.look()
+	p.finish(false)
+	added := p.add(every(time.Hour))
+	p.now = begin.Add(90 * time.Minute)
+	if err := p.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		row  schedules.Row
+		next time.Time
+	}{"hourly": {hourly, begin.Add(2 * time.Hour)}, "daily": {daily, time.Date(2026, 11, 3, 9, 0, 0, 0, time.UTC)},
+		"yearly": {yearly, time.Date(2027, 11, 1, 9, 0, 0, 0, time.UTC)}, "added": {added, begin.Add(150 * time.Minute)}} {
+		if row, _ := p.job(c.row.Job.ID); row.NextAt != c.next.UnixMilli() {
+			t.Errorf("%s: next at %s, want %s", name, time.UnixMilli(row.NextAt).UTC(), c.next)
+		}
+	}
+	p.now = begin.Add(2 * time.Hour)
+	p.look()
+	if open := p.openRuns(); len(open) != 1 {
+		t.Errorf("%d runs are open, want that of the hourly job", len(open))
+	}
+	p.finish(false)
+	p.now = begin.Add(90 * time.Minute) // a small step back changes nothing
+	before, _ := p.job(hourly.Job.ID)
+	if err := p.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := p.job(hourly.Job.ID); after.NextAt != before.NextAt {
+		t.Errorf("a small step back: %d, want %d", after.NextAt, before.NextAt)
+	}
+}
+
 // A heartbeat wakes its agent only if HEARTBEAT.md says something new, and its run says what it cost.
 func TestHeartbeatNeedsACause(t *testing.T) {
 	t.Parallel()
@@ -305,6 +376,55 @@ func TestHeartbeatNeedsACause(t *testing.T) {
 	if _, there := p.job("heartbeat-main"); there {
 		t.Error("it is kept without a setting")
 	}
+}
+
+// A heartbeat wakes its agent for a call whose outcome is unknown, once, whatever HEARTBEAT.md says.
+func TestHeartbeatForUnknownCalls(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, `{"agents": {"defaults": {"heartbeat": {"every": "30m"}}, "list": [{"id": "main", "default": true, "model": "fake/echo"}]}}`)
+	unknown := func(id string) {
+		t.Helper()
+		at := p.now.UnixMilli()
+		a := eventstore.StreamAppend{Stream: coordination.ToolCallStream(id)}
+		called := coordination.ToolCalled{CallID: id, Tool: "mail__send", CalledAtMs: at}
+		err := a.Add(eventstore.NewEvent{Type: coordination.TypeToolCalled, AgentID: "main"}, called, at)
+		if err == nil {
+			err = a.Add(eventstore.NewEvent{Type: coordination.TypeToolOutcomeUnknown, AgentID: "main"}, coordination.ToolOutcomeUnknown{CallID: id, Reason: "restart"}, at)
+		}
+		if err == nil {
+			_, err = p.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return []eventstore.StreamAppend{a}, nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	beat := func(want string) (cause string) {
+		t.Helper()
+		p.now = p.now.Add(30 * time.Minute)
+		p.look()
+		p.finish(false)
+		list := p.history("heartbeat-main")
+		if last := list[len(list)-1]; last.Status+": "+last.End.Error != want {
+			t.Errorf("got %q, want %q", last.Status+": "+last.End.Error, want)
+		}
+		var started coordination.CronRunStarted
+		p.last(coordination.TypeCronRunStarted, &started)
+		return started.Cause
+	}
+	p.look()
+	unknown("c1")
+	if cause := beat("ok: "); cause != "unknown_call" {
+		t.Errorf("the cause is %q", cause)
+	}
+	var queued coordination.RunQueued
+	if p.last(coordination.TypeRunQueued, &queued); !strings.Contains(queued.Message, "your call of mail__send at") {
+		t.Errorf("the agent is told %q", queued.Message)
+	}
+	beat("skipped: no cause: HEARTBEAT.md says nothing")
+	unknown("c2")
+	beat("ok: ")
+	p.restart()
+	beat("skipped: no cause: HEARTBEAT.md says nothing")
 }
 
 // Jobs that can never run are refused with the field at fault.

@@ -114,7 +114,7 @@ func (j *Journal) asking(tx eventstore.Tx, a *attempt, s *state) (done *state, w
 		refused = "no one can be asked here"
 	case in.Number <= MaxInputs:
 		in.Repeatable = a.tool.Effect.Repeat != tools.RepeatNever
-		in.Said = shortened(coordination.Mask(s.text), maxSaid)
+		in.Said = coordination.Clipped(coordination.Mask(s.text), maxSaid)
 		if waits, refused, appends, err = j.opts.Desk.Ask(tx, a.call, a.tool, a.CallID, &in); err != nil {
 			return nil, nil, nil, err
 		}

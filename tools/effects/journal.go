@@ -21,7 +21,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -375,22 +374,11 @@ func (c *intent) close(s *state, at int64) ([]eventstore.StreamAppend, error) {
 	if s.unknown != "" {
 		return c.append(eventstore.Exactly(1), coordination.TypeToolOutcomeUnknown, coordination.ToolOutcomeUnknown{
 			Context: c.Context, CallID: c.CallID, Attempt: c.Attempt, Tool: c.Tool, Server: c.Server, SessionKey: c.SessionKey, RunID: c.RunID,
-			EndedAtMs: at, Reason: s.unknown, Error: shortened(text, maxError),
+			EndedAtMs: at, Reason: s.unknown, Error: coordination.Clipped(text, maxError),
 		}, at)
 	}
 	return c.append(eventstore.Exactly(1), coordination.TypeToolEnded, coordination.ToolEnded{
 		Context: c.Context, CallID: c.CallID, Attempt: c.Attempt, Tool: c.Tool, Server: c.Server, SessionKey: c.SessionKey, RunID: c.RunID,
-		EndedAtMs: at, TookMs: max(at-c.CalledAtMs, 0), IsError: s.isError, Code: s.code, Text: shortened(text, MaxText),
+		EndedAtMs: at, TookMs: max(at-c.CalledAtMs, 0), IsError: s.isError, Code: s.code, Text: coordination.Clipped(text, MaxText),
 	}, at)
-}
-
-// shortened returns the beginning of a text, with a mark if it was cut.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "\n...(truncated)..."
 }

@@ -270,6 +270,33 @@ func TestCallThatWasNotMadeIsMade(t *testing.T) {
 }
 
 // A call whose caller goes away has an unknown outcome, and one that is under way is not made a second time.
+// A command that has no end when the program starts has one then, once, and what has ended is left alone.
+func TestCommandsThatAKillLeft(t *testing.T) {
+	t.Parallel()
+	h := setup(t, tools.RepeatNever, text("x"))
+	write := func(id, text string, ended bool) {
+		t.Helper()
+		o := coordination.ToolOutput{ProcessID: id, SessionKey: "agent:main:main", Text: text, Ended: ended}
+		appends, err := eventstore.One(coordination.ToolOutputStream(id), eventstore.NewEvent{Type: coordination.TypeToolOutput, AgentID: "main", Actor: eventstore.ActorAgent}, o, 1)
+		if err == nil {
+			_, err = h.db.Decide(t.Context(), func(eventstore.Tx) ([]eventstore.StreamAppend, error) { return appends, nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("p1", "", false)
+	write("p1", "one", false)
+	write("p2", "two", false)
+	write("p2", "", true)
+	for range 2 {
+		if n, err := h.Recover(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d calls, %v", n, err)
+		}
+		h.want("output 0", "output 0 one", "output 0 two", "output 0", "output 0 restart")
+	}
+}
+
 func TestStoppedCall(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})

@@ -95,7 +95,8 @@ func (p *process) yield(ctx context.Context, args *execArguments) (tool.Output, 
 		return tool.Output{}, &tools.UnknownOutcomeError{Reason: "stopped", Err: ctx.Err()}
 	case <-timer.C:
 	}
-	text, _ := p.out.unseen()
+	p.leave()
+	text := p.out.unseen()
 	return tool.Output{Text: fmt.Sprintf("%s\n[the command is still running as session %s; use process to poll, write to or kill it]", text, p.id)}, nil
 }
 
@@ -113,7 +114,7 @@ func (p *process) ended() (tool.Output, error) {
 	if err != nil {
 		return tool.Output{}, fmt.Errorf("run the command: %w", err)
 	}
-	text, _ := p.out.unseen()
+	text := p.out.unseen()
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		text = "(no output)"
 	}

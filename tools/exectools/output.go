@@ -46,18 +46,19 @@ func (o *written) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// unseen returns the output since the last call, its end if it is long, and how many bytes were left out.
-func (o *written) unseen() (text string, omitted int64) {
+// unseen returns the output since the last call; if it is long, its end with how many bytes are left out before that.
+func (o *written) unseen() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	end := o.first + int64(len(o.kept))
 	from := max(o.seen, o.first, end-maxAnswer)
-	omitted, o.seen = from-o.seen, end
-	text = strings.ToValidUTF8(string(o.kept[from-o.first:]), "\uFFFD")
+	omitted := from - o.seen
+	o.seen = end
+	text := strings.ToValidUTF8(string(o.kept[from-o.first:]), "\uFFFD")
 	if omitted > 0 {
 		text = fmt.Sprintf("[%d bytes are left out]\n%s", omitted, text)
 	}
-	return text, omitted
+	return text
 }
 
 // unrecorded returns the end of the output that is not in the log yet, its position, and how many bytes before it are left out. It is cut at the ends

@@ -34,15 +34,16 @@ type process struct {
 	running        *sandbox.Process
 	in             io.WriteCloser
 	out            *written
-	done           chan struct{} // closed when it has ended and its output is recorded
-	end            time.Time     // when it has ended: to be read after done
-	tool.Caller                  // who started it
+	left           chan chan struct{} // takes what is closed when the log has it that the command goes on in the background
+	done           chan struct{}      // closed when it has ended and its output is recorded
+	end            time.Time          // when it has ended: to be read after done
+	tool.Caller                       // who started it
 }
 
 // start starts a command, which ends at its timeout or with c.
 func (c *Commands) start(call *tools.Call, callID, title string, timeout time.Duration, command *sandbox.Command) (*process, error) {
 	p := &process{owner: c, id: strings.ToLower(rand.Text()[:12]), agent: call.AgentID, key: call.SessionKey, callID: callID, title: title, began: c.opts.Now(),
-		out: newOutput(), done: make(chan struct{}), Caller: call.Caller}
+		out: newOutput(), left: make(chan chan struct{}), done: make(chan struct{}), Caller: call.Caller}
 	if err := c.admit(p); err != nil {
 		return nil, err
 	}
@@ -145,17 +146,31 @@ func (p *process) record() {
 	for {
 		select {
 		case <-p.running.Done():
-			p.append(true)
+			p.append(true, true)
 			return
+		case recorded := <-p.left:
+			p.append(false, true)
+			close(recorded)
 		case <-tick.C:
-			p.append(false)
+			p.append(false, false)
 		}
 	}
 }
 
-func (p *process) append(ended bool) {
+// leave records that the command goes on in the background, so that a kill does not hide that it was there.
+func (p *process) leave() {
+	recorded := make(chan struct{})
+	select {
+	case p.left <- recorded:
+		<-recorded
+	case <-p.done:
+	}
+}
+
+// append records what is new; always also if that is nothing.
+func (p *process) append(ended, always bool) {
 	text, from, dropped := p.out.unrecorded(ended)
-	if text == "" && dropped == 0 && !ended {
+	if text == "" && dropped == 0 && !always {
 		return
 	}
 	o := coordination.ToolOutput{Context: coordination.Context{EventRole: coordination.RoleObservability, WorkSessionID: p.WorkSessionID, TaskID: p.TaskID, ConversationID: p.ConversationID},
@@ -172,20 +187,29 @@ func (p *process) append(ended bool) {
 	_ = p.owner.opts.Log.Output(ctx, p.agent, o) // it logs why it failed
 }
 
+type processArguments struct {
+	Action, SessionID, Data, Text, Literal string
+	Hex, Keys                              []string
+	Eof                                    bool
+	Offset, Limit                          int
+	Timeout                                float64
+}
+
 func (c *Commands) process(ctx context.Context, call *tools.Call) (tool.Output, error) {
-	args, err := tools.Decode[struct {
-		Action, SessionID, Data, Text string
-		Eof                           bool
-		Offset, Limit                 int
-		Timeout                       float64
-	}](call)
+	args, err := tools.Decode[processArguments](call)
 	if err != nil {
 		return tool.Output{}, err
 	}
 	if args.Action == "list" {
 		return c.list(call)
 	}
+	if err := args.check(); err != nil {
+		return tool.Output{}, err
+	}
 	p, err := c.of(call, args.SessionID)
+	if isGone(err) {
+		return c.gone(ctx, call, &args, err)
+	}
 	if err != nil {
 		return tool.Output{}, err
 	}
@@ -194,12 +218,12 @@ func (c *Commands) process(ctx context.Context, call *tools.Call) (tool.Output, 
 		return p.poll(ctx, time.Duration(args.Timeout)*time.Millisecond)
 	case "log":
 		return tool.Output{Text: p.out.lines(args.Offset, cmp.Or(args.Limit, 200))}, nil
-	case "write":
-		return p.write(ctx, args.Data, args.Eof)
-	case "submit":
-		return p.write(ctx, args.Data+"\n", args.Eof)
-	case "paste":
-		return p.write(ctx, args.Text, args.Eof)
+	case "write", "submit", actionKeys, "paste":
+		text, eof, err := args.input()
+		if err != nil {
+			return tool.Output{}, err
+		}
+		return p.write(ctx, text, eof)
 	case "kill", "remove":
 		p.running.Kill(sandbox.EndedByCaller)
 		<-p.done
@@ -266,7 +290,7 @@ func (p *process) poll(ctx context.Context, wait time.Duration) (tool.Output, er
 	if p.hasEnded() {
 		return p.ended()
 	}
-	text, _ := p.out.unseen()
+	text := p.out.unseen()
 	return tool.Output{Text: text + "\n[the command is still running]"}, nil
 }
 

@@ -34,6 +34,8 @@ type Options struct {
 type Log interface {
 	Probed(ctx context.Context, agentID string, p coordination.SandboxProbed) error
 	Output(ctx context.Context, agentID string, o coordination.ToolOutput) error
+	// Recorded returns what the log has of a command, in order, and its agent; nothing if it has none.
+	Recorded(ctx context.Context, processID string) (agentID string, list []coordination.ToolOutput, err error)
 }
 
 // Commands runs commands. It is safe for concurrent use.
@@ -68,7 +70,7 @@ func (c *Commands) Close() {
 func (c *Commands) Tools() []tools.Tool {
 	changes := tools.Effect{Outside: true}
 	return []tools.Tool{
-		{Spec: tool.Spec{Name: "exec", Group: tool.GroupRuntime, Label: "exec",
+		{Spec: tool.Spec{Name: tool.NameExec, Group: tool.GroupRuntime, Label: "exec",
 			Description: "Run a shell command in the workspace, in a sandbox. A command that takes longer than yieldMs goes on in the background: see the tool process.",
 			Schema: tools.Object("command", `"command":{"type":"string","minLength":1,"maxLength":65536}`,
 				`"workdir":{"type":"string","maxLength":4096,"description":"Directory in the workspace to start in."}`,
@@ -78,14 +80,17 @@ func (c *Commands) Tools() []tools.Tool {
 				`"timeout":{"type":"number","minimum":0,"description":"Seconds after which it is ended."}`,
 				`"pty":{"type":"boolean","description":"Has no effect: there is no terminal."}`, `"elevated":{"type":"boolean"}`,
 				`"host":{"type":"string"}`, `"security":{"type":"string"}`, `"ask":{"type":"string"}`, `"node":{"type":"string"}`)}, Effect: changes, Do: c.exec},
-		{Spec: tool.Spec{Name: "process", Group: tool.GroupRuntime, Label: "process",
+		{Spec: tool.Spec{Name: tool.NameProcess, Group: tool.GroupRuntime, Label: "process",
 			Description: "Look at, write to and end commands that exec has left in the background.",
-			Schema: tools.Object("action", `"action":{"type":"string","enum":["list","poll","log","write","submit","paste","kill","clear","remove"]}`,
+			Schema: tools.Object("action", `"action":{"type":"string","enum":["list","poll","log","write","submit","send-keys","paste","kill","clear","remove"]}`,
 				`"sessionId":{"type":"string","maxLength":100,"description":"The command, for every action but list."}`,
-				`"data":{"type":"string","description":"For write."}`, `"text":{"type":"string","description":"For paste."}`, `"eof":{"type":"boolean","description":"Close the input after it."}`,
+				`"data":{"type":"string","description":"For write and submit."}`, `"text":{"type":"string","description":"For paste."}`, `"eof":{"type":"boolean","description":"Close the input after it."}`,
 				`"offset":{"type":"integer","minimum":0,"description":"First line, for log."}`, `"limit":{"type":"integer","minimum":1,"maximum":5000,"description":"Lines, for log."}`,
 				`"timeout":{"type":"number","minimum":0,"maximum":120000,"description":"Milliseconds to wait for the end, for poll."}`,
-				`"keys":{"type":"array"}`, `"hex":{"type":"array"}`, `"literal":{"type":"string"}`, `"bracketed":{"type":"boolean"}`)}, Effect: changes, Do: c.process},
+				`"literal":{"type":"string","description":"Text, for send-keys; it comes first."}`,
+				`"hex":{"type":"array","maxItems":4096,"items":{"type":"string","pattern":"^(0[xX])?[0-9A-Fa-f]{2}$"},"description":"Bytes, for send-keys."}`,
+				`"keys":{"type":"array","maxItems":1024,"items":{"type":"string","maxLength":32},"description":"Keys, for send-keys: Enter, Tab, Space, Escape, Backspace, C-d; last. There is no terminal."}`,
+				`"bracketed":{"type":"boolean","description":"Has no effect: there is no terminal."}`)}, Effect: changes, Do: c.process},
 	}
 }
 

@@ -60,6 +60,17 @@ func (b *bench) Output(_ context.Context, _ string, o coordination.ToolOutput) e
 	return nil
 }
 
+func (b *bench) Recorded(_ context.Context, id string) (agentID string, list []coordination.ToolOutput, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.outputs {
+		if o.ProcessID == id {
+			list = append(list, o)
+		}
+	}
+	return "main", list, nil
+}
+
 func newBench(t *testing.T, kind string) *bench {
 	t.Helper()
 	state, err := os.MkdirTemp("/var/tmp", "openclawd-test-")
@@ -250,8 +261,16 @@ func TestEndedCommandsAreForgotten(t *testing.T) {
 	if out, err := b.call("other", "exec", object{"command": "true"}); err != nil {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if out, err := b.call("s", "process", object{"action": "log", "sessionId": id}); codeOf(err) != tool.CodeNoProcess {
-		t.Errorf("still there: %+v, %v", out, err)
+	for _, action := range []string{"kill", "write"} {
+		if out, err := b.call("s", "process", object{"action": action, "sessionId": id}); codeOf(err) != tool.CodeNoProcess {
+			t.Errorf("still there: %+v, %v", out, err)
+		}
+	}
+	if out, err := b.call("s", "process", object{"action": "log", "sessionId": id}); err != nil || out.IsError || !strings.Contains(out.Text, "[exit status 0]") {
+		t.Errorf("by the log: %+v, %v", out, err)
+	}
+	if out, err := b.call("other", "process", object{"action": "log", "sessionId": id}); codeOf(err) != tool.CodeNoProcess {
+		t.Errorf("another session sees it: %+v, %v", out, err)
 	}
 }
 
@@ -279,6 +298,14 @@ func TestProcessesInTheBackground(t *testing.T) {
 				t.Fatalf("%s: %q, %v", kind, text, err)
 			}
 		}
+		for _, wrong := range []object{{"action": "write", "keys": []string{"Enter"}}, {"action": "submit", "text": "x"}, {"action": "send-keys", "data": "x"},
+			{"action": "send-keys", "keys": []string{"C-c"}}, {"action": "send-keys", "keys": []string{"C-d", "Enter"}}, {"action": "send-keys"},
+			{"action": "send-keys", "hex": []string{"zz"}}} {
+			wrong["sessionId"] = id
+			if out, err := b.call("s", "process", wrong); codeOf(err) != tool.CodeInvalid {
+				t.Errorf("%s: %v: %+v, %v", kind, wrong, out, err)
+			}
+		}
 		if out, err := b.call("s", "process", object{"action": "log", "sessionId": id}); err != nil || out.Text != "ready\ngot hello" {
 			t.Errorf("%s: %+v, %v", kind, out, err)
 		}
@@ -294,6 +321,25 @@ func TestProcessesInTheBackground(t *testing.T) {
 		if out, err := b.call("s", "process", object{"action": "list"}); err != nil || out.Text != "no commands" {
 			t.Errorf("%s: %+v, %v", kind, out, err)
 		}
+	}
+}
+
+// Keys, bytes and text are sent in this order, and C-d ends the input.
+func TestKeysAreSent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, config.SandboxOff)
+	out, err := b.call("s", "exec", object{"command": "od -An -c", "background": true})
+	if err != nil || !session.MatchString(out.Text) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	id := session.FindStringSubmatch(out.Text)[1]
+	out, err = b.call("s", "process", object{"action": "send-keys", "sessionId": id, "literal": "ab", "hex": []string{"0x43", "44"}, "keys": []string{"Tab", "enter", "C-d"}})
+	if err != nil || out.Text != "wrote 6 bytes" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	out, err = b.call("s", "process", object{"action": "poll", "sessionId": id, "timeout": 60_000})
+	if want := `a b C D \t \n`; err != nil || strings.Join(strings.Fields(out.Text), " ") != want {
+		t.Errorf("%+v, %v, want %s", out, err, want)
 	}
 }
 

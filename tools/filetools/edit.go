@@ -51,7 +51,7 @@ func (f *files) edit(_ context.Context, call *tools.Call) (tool.Output, error) {
 	if err != nil {
 		return tool.Output{}, err
 	}
-	if err := dir.replace(name, []byte(after)); err != nil {
+	if err := dir.replace(name, []byte(after), usualMode); err != nil {
 		return tool.Output{}, err
 	}
 	return tool.Output{Text: fmt.Sprintf("replaced %d texts in %s", len(args.Edits), args.Path)}, nil

@@ -310,6 +310,23 @@ func (s *part) hunks() (all []hunk) {
 	return all
 }
 
+// modeOf is the mode of a file that a part writes where there is none: that of the file it moves.
+func (p *place) modeOf(s *part) (fs.FileMode, error) {
+	if s.to == "" {
+		return usualMode, nil
+	}
+	dir, name, err := p.parent(s.path, false)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.close()
+	info, err := dir.look(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode().Perm(), nil
+}
+
 func (p *place) carryOut(s *part) error {
 	to := s.path
 	if s.to != "" {
@@ -317,11 +334,15 @@ func (p *place) carryOut(s *part) error {
 	}
 	var written fs.FileInfo
 	if s.kind != "D" {
+		mode, err := p.modeOf(s)
+		if err != nil {
+			return err
+		}
 		dir, name, err := p.parent(to, true)
 		if err != nil {
 			return err
 		}
-		if err = dir.replace(name, []byte(s.text)); err == nil {
+		if err = dir.replace(name, []byte(s.text), mode); err == nil {
 			written, err = dir.root.Lstat(name)
 		}
 		dir.close()

@@ -36,7 +36,7 @@ type files struct {
 func Tools(o Options) []tools.Tool {
 	f := &files{opts: o, locks: map[string]*sync.Mutex{}}
 	changes := tools.Effect{Outside: true}
-	return []tools.Tool{
+	all := []tools.Tool{
 		{Spec: spec("read", "Read a text file of the workspace. Long files are cut: continue with offset.", tools.Object("path", pathArgument,
 			`"offset":{"type":"integer","minimum":1,"description":"Line to start at, from 1."}`,
 			`"limit":{"type":"integer","minimum":1,"description":"Most lines to read."}`)), Do: f.read},
@@ -60,6 +60,13 @@ func Tools(o Options) []tools.Tool {
 			`"pattern":{"type":"string","minLength":1,"maxLength":500}`, pathArgument,
 			`"limit":{"type":"integer","minimum":1,"maximum":5000,"description":"Most results; 1000 if absent."}`)), Do: f.find},
 	}
+	for i := range all { // OpenClaw's tools take these too
+		all[i].Aliases = map[string]string{"file_path": "path"}
+		if all[i].Name == "edit" {
+			all[i].Aliases = map[string]string{"file_path": "path", "old_string": "oldText", "new_string": "newText"}
+		}
+	}
+	return all
 }
 
 const (

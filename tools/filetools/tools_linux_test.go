@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +20,7 @@ import (
 	"github.com/pronto-lab/openclawd/coordination/tool"
 	"github.com/pronto-lab/openclawd/internal/durable"
 	"github.com/pronto-lab/openclawd/tools"
+	"github.com/pronto-lab/openclawd/tools/callapproval"
 	"github.com/pronto-lab/openclawd/tools/filetools"
 )
 
@@ -117,6 +121,9 @@ func TestPatchIsApplied(t *testing.T) {
 	d.put(filepath.Join(d.dir, "a.txt"), "one\ntwo\nthree\nfour")
 	d.put(filepath.Join(d.dir, "b.txt"), "x\n")
 	d.put(filepath.Join(d.dir, "c.txt"), "x\n")
+	if err := os.Chmod(filepath.Join(d.dir, "b.txt"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	d.must("apply_patch", object{"input": `*** Begin Patch
 *** Update File: a.txt
 @@
@@ -143,6 +150,9 @@ func TestPatchIsApplied(t *testing.T) {
 	if got := d.must("ls", object{}); got != "a.txt\nmoved/\nnew/" {
 		t.Errorf("left: %s", got)
 	}
+	if info, err := os.Stat(filepath.Join(d.dir, "moved/b.txt")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the moved file has another mode: %v, %v", info, err)
+	}
 	// All files are checked before the first one is written.
 	_, err := d.call("apply_patch", object{"input": "*** Begin Patch\n*** Add File: e.txt\n+e\n*** Update File: a.txt\n@@\n-nothing like it\n+x\n*** End Patch"})
 	if codeOf(err) != tool.CodeNoMatch {
@@ -151,6 +161,46 @@ func TestPatchIsApplied(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(d.dir, "e.txt")); err == nil {
 		t.Error("a patch that does not fit was applied in part")
 	}
+}
+
+// The names of arguments of OpenClaw's tools are taken, and rules about paths hold for them.
+func TestOtherNamesOfArguments(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.put(filepath.Join(d.dir, "a.txt"), "one")
+	d.put(filepath.Join(d.dir, "secret", "b.txt"), "two")
+	conf := config.Default()
+	conf.Tools.Approvals.Rules = []config.CallRule{{Arguments: []config.ArgumentPattern{{Name: "path", Pattern: "secret/*"}}, Decision: config.CallDeny}}
+	box, err := tools.New(tools.Options{Config: func() *config.Config { return conf }, Logger: slog.New(slog.DiscardHandler), Tools: slices.Collect(maps.Values(d.tools)),
+		Journal: direct{}, Guard: callapproval.New(callapproval.Options{Workspace: func(string) string { return d.dir }}).Guard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(name, args string) (string, error) {
+		out, err := box.Call(t.Context(), tool.Caller{Entry: tool.ByRun, AgentID: "main", SessionKey: "agent:main:main"}, name, json.RawMessage(args))
+		return out.Text, err
+	}
+	for _, c := range []struct{ name, args, text string }{
+		{"write", `{"file_path":"c.txt","content":"three"}`, "wrote 5 bytes to c.txt"}, {"read", `{"file_path":"c.txt"}`, "three"},
+		{"edit", `{"file_path":"a.txt","old_string":"one","new_string":"1"}`, "replaced 1 texts in a.txt"},
+		{"edit", `{"path":"a.txt","edits":[{"old_string":"1","new_string":"2"}]}`, "replaced 1 texts in a.txt"}, {"read", `{"path":"a.txt"}`, "2"},
+	} {
+		if text, err := call(c.name, c.args); err != nil || text != c.text {
+			t.Errorf("%s %s: %q, %v", c.name, c.args, text, err)
+		}
+	}
+	for _, c := range [][2]string{{"read", `{"file_path":"secret/b.txt"}`}, {"write", `{"file_path":"./secret/b.txt","content":"x"}`}, {"edit", `{"file_path":"secret/b.txt","old_string":"two","new_string":"x"}`}} {
+		if text, err := call(c[0], c[1]); codeOf(err) != tool.CodeDenied {
+			t.Errorf("%s %s: %q, %v, want %s", c[0], c[1], text, err, tool.CodeDenied)
+		}
+	}
+}
+
+// direct makes calls without recording them.
+type direct struct{}
+
+func (direct) Perform(ctx context.Context, _ *tools.Call, _ *tools.Tool, do func(context.Context) (tool.Output, error)) (tool.Output, error) {
+	return do(ctx)
 }
 
 // However a path is written, a file has one section, and a move onto itself keeps it.

@@ -43,7 +43,7 @@ func (f *files) write(_ context.Context, call *tools.Call) (tool.Output, error) 
 			return tool.Output{}, err
 		}
 	}
-	if err := dir.replace(name, text); err != nil {
+	if err := dir.replace(name, text, usualMode); err != nil {
 		return tool.Output{}, err
 	}
 	return tool.Output{Text: fmt.Sprintf("wrote %d bytes to %s", len(args.Content), path.Join(dir.name, name))}, nil
@@ -54,9 +54,11 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// replace gives a file its content, as a whole or not at all. It keeps the mode of an earlier file.
-func (f *folder) replace(name string, text []byte) (err error) {
-	mode := fs.FileMode(0o644)
+// usualMode is the mode of new files.
+const usualMode fs.FileMode = 0o644
+
+// replace gives a file its content, as a whole or not at all. It keeps the mode of an earlier file; a new one gets the given mode.
+func (f *folder) replace(name string, text []byte, mode fs.FileMode) (err error) {
 	switch info, err := f.look(name); {
 	case err == nil:
 		mode = info.Mode().Perm()

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/plan"
@@ -23,12 +22,12 @@ import (
 // that its owner started it for, with the owner's plans. Plans count while the task is in progress.
 func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
 	gate := &call.Config.Tools.PlanGate
-	if !gate.Enabled || !slices.Contains(gated(call.Config), strings.ToLower(spec.Name)) {
+	if !gate.Enabled || isOwn(spec.Name) || !tool.Restricts(gate.Tools, spec, call.Args) {
 		return nil
 	}
 	var closed error
 	err := s.o.Log.View(ctx, func(tx *sql.Tx) (err error) {
-		closed, err = isClosed(projections.Reading(ctx, tx), call, spec.Name)
+		closed, err = isClosed(projections.Reading(ctx, tx), call, spec)
 		return err
 	})
 	if err != nil || closed == nil {
@@ -41,8 +40,8 @@ func isOwn(name string) bool {
 	return slices.Contains([]string{nameSubmit, nameApprove, nameReject, nameStatus}, name)
 }
 
-// isClosed returns why a call may not use a tool; nil if it may.
-func isClosed(tx eventstore.Tx, call *tools.Call, name string) (closed, err error) {
+// isClosed returns why a call may not use a tool; nil if it may. A plan with exec may also give input to what exec has started.
+func isClosed(tx eventstore.Tx, call *tools.Call, spec *tool.Spec) (closed, err error) {
 	t, err := atWork(tx, call)
 	if err != nil {
 		return nil, err
@@ -56,7 +55,7 @@ func isClosed(tx eventstore.Tx, call *tools.Call, name string) (closed, err erro
 		gate = plan.NewGate(plans, t.Agent, t.ID)
 	}
 	refusal := (*plan.Refusal)(nil)
-	if !errors.As(gate.Check(name), &refusal) {
+	if tool.GivesInput(spec, call.Args) && gate.Opens(tool.NameExec) || !errors.As(gate.Check(spec.Name), &refusal) {
 		return nil, nil
 	}
 	told := &tool.Error{Code: tool.CodePlanRequired, Text: refusal.Text, Hint: refusal.HintText}

@@ -3,6 +3,7 @@ package plantools
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,12 +123,8 @@ func taskState(tx eventstore.Tx, conf *config.Config, p *plan.Plan) (over bool, 
 		}
 	}
 	gate := plan.NewGate(plans, p.Agent, p.TaskID)
-	for _, name := range gated(conf) {
-		if gate.Opens(name) {
-			open = append(open, name)
-		}
-	}
-	return false, open, nil
+	known := gated(conf)
+	return false, slices.DeleteFunc(gate.Open(), func(name string) bool { return !plan.IsKnown(known, name) }), nil
 }
 
 func bulletList(names []string) string {

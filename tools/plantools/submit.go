@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/config"
@@ -114,10 +115,18 @@ func named(tx eventstore.Tx, call *tools.Call, taskID string) (*task.Task, error
 	return t, err
 }
 
-// gated returns the tools that plans may request, those with a gate, in lower case.
+// gated returns what plans may request, the tools with a gate: their names, in lower case, and patterns. Which tools a group has is not known
+// here, nor which ones an MCP server will offer.
 func gated(conf *config.Config) (names []string) {
 	for _, name := range conf.Tools.PlanGate.Tools {
-		if name = strings.ToLower(coordination.TrimJS(name)); !isOwn(name) {
+		name = strings.ToLower(coordination.TrimJS(name))
+		if group, is := strings.CutPrefix(name, "group:"); is {
+			name = "*"
+			if strings.HasPrefix(group, tool.GroupMCP) {
+				name = "*__*"
+			}
+		}
+		if !isOwn(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/tool"
@@ -18,7 +16,7 @@ import (
 // has a task in progress or waiting for approval. Sub-agents, and agents without tasks, always may.
 func (s *Service) Guard(ctx context.Context, call *tools.Call, spec *tool.Spec) error {
 	enforcer := &call.Config.Tools.TaskEnforcer
-	if !enforcer.Enabled || !slices.ContainsFunc(enforcer.Tools, func(name string) bool { return strings.EqualFold(name, spec.Name) }) {
+	if !enforcer.Enabled || !tool.Restricts(enforcer.Tools, spec, call.Args) {
 		return nil
 	}
 	if call.Session.Kind == coordination.KeySubagent {

@@ -4,7 +4,7 @@
 //   - that a page is fetched from a public address only, judged by the address that is connected to, at every redirect, unless the
 //     configuration names its host;
 //   - that sizes, times and redirects are bounded;
-//   - that a page whose site asks robots not to read it is not read.
+//   - that a page whose site asks robots not to read it is not read, also not after a redirect.
 package webtools
 
 import (
@@ -92,10 +92,19 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 	}
 	client := w.client(conf.AllowHosts)
 	defer client.CloseIdleConnections()
-	if conf.Robots && !w.robots.allow(ctx, client, page) {
-		return tool.Output{}, refused(&AddressError{Address: page.Host, Why: "its robots.txt asks programs not to read this page"})
+	pages := *client
+	if conf.Robots {
+		if err := w.mayRead(ctx, client, page); err != nil {
+			return tool.Output{}, refused(err)
+		}
+		pages.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+			if err := client.CheckRedirect(r, via); err != nil {
+				return err
+			}
+			return w.mayRead(ctx, client, r.URL)
+		}
 	}
-	answer, err := get(ctx, client, page.String(), acceptsText)
+	answer, err := get(ctx, &pages, page.String(), acceptsText)
 	if err != nil {
 		return tool.Output{}, failed(ctx, err)
 	}
@@ -115,10 +124,18 @@ func (w *Web) fetch(ctx context.Context, call *tools.Call) (tool.Output, error) 
 	return out, err
 }
 
+// mayRead refuses a page that its site asks programs not to read.
+func (w *Web) mayRead(ctx context.Context, client *http.Client, page *url.URL) error {
+	if w.robots.allow(ctx, client, page) {
+		return nil
+	}
+	return &AddressError{Address: page.Host, Why: "its robots.txt asks programs not to read this page"}
+}
+
 // pageOutput is the answer with a page, which is cut if it did not come as a whole.
 func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, marks bool, most int) (out tool.Output, err error) {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	text := strings.ToValidUTF8(string(body[:min(len(body), maxBody)]), "\uFFFD")
+	kind, parameters, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	text, charset, known := decodedText(body[:min(len(body), maxBody)], parameters["charset"])
 	title := ""
 	switch {
 	case kind == "text/html", kind == "application/xhtml+xml":
@@ -133,7 +150,11 @@ func pageOutput(ctx context.Context, answer *http.Response, body []byte, cut, ma
 	if runes := []rune(text); len(runes) > most {
 		text, cut = string(runes[:most]), true
 	}
-	result, err := tools.Encode(map[string]any{"url": answer.Request.URL.String(), "status": answer.StatusCode, "contentType": kind, "title": title, "truncated": cut})
+	about := map[string]any{"url": answer.Request.URL.String(), "status": answer.StatusCode, "contentType": kind, "title": title, "truncated": cut}
+	if !known {
+		about["note"] = fmt.Sprintf("the page has the encoding %.40q, which is not read: characters are missing", charset)
+	}
+	result, err := tools.Encode(about)
 	if err != nil {
 		return tool.Output{}, err
 	}

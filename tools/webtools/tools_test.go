@@ -112,6 +112,7 @@ func TestPagesAreRead(t *testing.T) {
 	}{
 		{"/page", "markdown", "## Head\n\nText [link](/x)\n\n- one\n- two", ""}, {"/page", "text", "Head\n\nText link\n\nonetwo", ""},
 		{"/to?u=/page", "text", "Head\n\nText link\n\nonetwo", ""}, {"/private/a", "text", "", tool.CodeAddress}, {"/private/open", "text", "private", ""},
+		{"/to?u=/private/a", "text", "", tool.CodeAddress}, {"/to?u=/to%3Fu=/private/open", "text", "private", ""},
 		{"/image", "text", "", tool.CodeUnavailable}, {"/loop", "text", "", tool.CodeAddress},
 	} {
 		out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + c.path, "extractMode": c.mode})
@@ -126,6 +127,44 @@ func TestPagesAreRead(t *testing.T) {
 	out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + "/long", "maxChars": 1000})
 	if err != nil || len(out.Text) > 1300 || !strings.Contains(out.Text, `"truncated":true`) {
 		t.Errorf("%d bytes, %v", len(out.Text), err)
+	}
+}
+
+// Pages are read in the encoding that their server, a mark or they themselves name.
+func TestEncodingsOfPages(t *testing.T) {
+	t.Parallel()
+	const korean, japanese = "\xB0\xA1\xB3\xAA\xB4\xD9 \x8C\x63", "\x93\xFA\x96\x7B\x8C\xEA" // 가나다 똠 in CP949, 日本語 in Shift_JIS
+	pages := map[string][2]string{
+		"/header":  {"text/html; charset=EUC-KR", "<p>" + korean},
+		"/meta":    {"text/html", `<head><meta charset="ks_c_5601-1987"></head><p>` + korean},
+		"/equiv":   {"text/html", `<meta http-equiv="Content-Type" content="text/html; charset=euc-kr"><p>` + korean},
+		"/xml":     {"application/xhtml+xml", `<?xml version="1.0" encoding="CP949"?><p>` + korean},
+		"/japan":   {"text/plain; charset=Shift_JIS", japanese},
+		"/eucjp":   {"text/plain; charset=euc-jp", "\xC6\xFC\xCB\xDC\xB8\xEC"},
+		"/utf16":   {"text/plain", "\xFF\xFE\x00\xAC"},
+		"/mark":    {"text/plain; charset=euc-kr", "\xEF\xBB\xBF가"},
+		"/western": {"text/plain; charset=ISO-8859-1", "caf\xE9 \x80"},
+		"/unknown": {"text/plain; charset=gb18030", "ab\xC4\xE3"},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, found := pages[r.URL.Path]
+		if !found {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", page[0])
+		fmt.Fprint(w, page[1])
+	}))
+	t.Cleanup(s.Close)
+	conf, w := config.Default(), webtools.New(webtools.Options{})
+	conf.Tools.Web.Fetch.AllowHosts = []string{"127.0.0.1"}
+	for path, want := range map[string]string{"/header": "가나다 똠", "/meta": "가나다 똠", "/equiv": "가나다 똠", "/xml": "가나다 똠", "/japan": "日本語", "/eucjp": "日本語", "/utf16": "가", "/mark": "가",
+		"/western": "café €", "/unknown": "ab\uFFFD"} {
+		out, err := call(t, w, conf, "web_fetch", object{"url": s.URL + path, "extractMode": "text"})
+		about, text, _ := strings.Cut(out.Text, "\n\n")
+		if err != nil || text != want || strings.Contains(about, `"note":"the page has the encoding \"gb18030\"`) != (path == "/unknown") {
+			t.Errorf("%s: %s: %q, %v, want %q", path, about, text, err, want)
+		}
 	}
 }
 

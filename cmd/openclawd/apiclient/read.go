@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/monitor"
 )
 
@@ -14,6 +15,13 @@ import (
 func (p *Place) Continuation(ctx context.Context, agent string) (answer monitor.ContinuationAnswer, err error) {
 	err = p.read(ctx, "/api/agents/"+url.PathEscape(agent)+"/continuation", &answer)
 	return answer, err
+}
+
+// MCPServers reads how the MCP servers of the running server are.
+func (p *Place) MCPServers(ctx context.Context) ([]health.MCPServer, error) {
+	var answer monitor.MCPServersAnswer
+	err := p.read(ctx, "/api/mcp/servers", &answer)
+	return answer.Servers, err
 }
 
 // Continuations returns the place's server's current decision about each agent. It returns the errors of read.

@@ -778,6 +778,12 @@ CREATE TABLE threads (
   UNIQUE (session_id, key)
 ) STRICT;
 
+CREATE TABLE unsettled (
+  state     TEXT NOT NULL,    -- open: a call of a tool, or a command, whose end is not in the log; unknown: a call whose outcome is unknown
+  stream_id INTEGER NOT NULL, -- streams.id
+  PRIMARY KEY (state, stream_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE work (
   seq         INTEGER PRIMARY KEY,  -- of the event that asked for it; its data is there
   stream      TEXT NOT NULL UNIQUE, -- of its events
@@ -1061,6 +1067,19 @@ WHEN NOT (new.data IS NULL AND new.original IS NULL AND new.salt IS NULL
   AND new.data_hash = old.data_hash AND new.hash = old.hash)
 BEGIN
   SELECT RAISE(ABORT, 'events are append-only: only data, original and salt may be blanked, together');
+END;
+
+CREATE TRIGGER events_open AFTER INSERT ON events
+WHEN new.type IN ('tool.called', 'tool.output') AND new.actor <> 'import' AND NOT coalesce(new.type = 'tool.output' AND new.data ->> '$.ended', 0)
+BEGIN
+  INSERT OR IGNORE INTO unsettled VALUES ('open', new.stream_id);
+END;
+
+CREATE TRIGGER events_settle AFTER INSERT ON events
+WHEN new.type IN ('tool.ended', 'tool.outcome_unknown', 'tool.output') AND new.actor <> 'import' AND coalesce(new.type <> 'tool.output' OR new.data ->> '$.ended', 0)
+BEGIN
+  DELETE FROM unsettled WHERE state = 'open' AND stream_id = new.stream_id;
+  INSERT OR IGNORE INTO unsettled SELECT 'unknown', new.stream_id WHERE new.type = 'tool.outcome_unknown';
 END;
 
 CREATE VIEW v_a2a_handoffs ( -- One row per task that was delegated and question that was asked in a form that programs read, with what came back.
