@@ -36,7 +36,7 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 DIST := dist
 
 .PHONY: release
-release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, SBOM, checksums (VERSION=1.2.3; MINISIGN_KEY=file signs)
+release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, SBOM, checksums (VERSION=1.2.3; MINISIGN_KEY=file signs, MINISIGN_PUBLIC_KEY=RW... is in install.sh)
 	@rm -rf $(DIST) && mkdir -p $(DIST)/bin
 	@set -e; for platform in $(PLATFORMS); do \
 		os=$${platform%/*}; arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe || true; \
@@ -44,23 +44,26 @@ release: ## Make the packages of a release in dist: archives, .deb, .rpm, npm, S
 		CGO_ENABLED=0 GOFLAGS= GOOS=$$os GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 \
 			$(GO) build -trimpath -buildvcs=true -ldflags='-s -w' -o $(DIST)/bin/openclawd-$$os-$$arch$$suffix ./cmd/openclawd; \
 	done
-	@cp packaging/install.sh $(DIST)/
 	@CGO_ENABLED=0 $(GO) run ./packaging -dist $(DIST) -platforms '$(PLATFORMS)' $(if $(VERSION),-version $(VERSION)) -time "$$(git log -1 --format=%ct)" \
-		-nfpm '$(NFPM)' -cyclonedx '$(CYCLONEDX)' -minisign '$(MINISIGN)' $(if $(MINISIGN_KEY),-key '$(MINISIGN_KEY)')
+		-nfpm '$(NFPM)' -cyclonedx '$(CYCLONEDX)' -minisign '$(MINISIGN)' $(if $(MINISIGN_KEY),-key '$(MINISIGN_KEY)') $(if $(MINISIGN_PUBLIC_KEY),-public-key '$(MINISIGN_PUBLIC_KEY)')
 	@cat $(DIST)/SHA256SUMS
 
 # The packages of an earlier commit are those that it makes itself, with the lowest version.
 RELEASE_HERE = $(MAKE) --no-print-directory release PLATFORMS=linux/amd64
 
-.PHONY: try-packages
-try-packages: ## Install packages where nothing else is, time the first answer, upgrade from OLD=commit (needs root, debootstrap, Node; ROOT=fresh Debian 12)
+.PHONY: old-packages
+old-packages: ## Make the packages for linux/amd64 of an earlier commit, to upgrade from (OLD=commit DIST=directory)
+	@test -n "$(OLD)" || { echo "OLD=commit names whose packages to make"; exit 2; }
 	@set -e; dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+		git clone --quiet --shared --no-checkout . "$$dir/source"; git -C "$$dir/source" checkout --quiet --detach "$$(git rev-parse '$(OLD)^{commit}')"; \
+		$(RELEASE_HERE) -C "$$dir/source" DIST='$(abspath $(DIST))' VERSION=0.0.0-0
+
+.PHONY: try-packages
+try-packages: ## Install packages where nothing else is, time the first answer, upgrade from OLD=commit (needs root or SUDO=sudo, debootstrap, Node; ROOT=fresh Debian 12)
+	@set -e; dir=$$(mktemp -d); trap '$(SUDO) rm -rf "$$dir"' EXIT; \
 		$(RELEASE_HERE) DIST="$$dir/new"; \
-		if [ -n "$(OLD)" ]; then \
-			git clone --quiet --shared --no-checkout . "$$dir/source"; git -C "$$dir/source" checkout --quiet --detach "$$(git rev-parse '$(OLD)^{commit}')"; \
-			$(RELEASE_HERE) -C "$$dir/source" DIST="$$dir/old" VERSION=0.0.0-0; \
-		fi; \
-		packaging/try.sh "$$dir/new" $(if $(OLD),"$$dir/old")
+		$(if $(OLD),$(MAKE) --no-print-directory old-packages DIST="$$dir/old";) \
+		$(SUDO) packaging/try.sh "$$dir/new" $(if $(OLD),"$$dir/old")
 
 # The documentation as pages that can be searched; VitePress is pinned by the lock file, and no other target needs it.
 SITE_MODULES := docs/site/node_modules/.package-lock.json

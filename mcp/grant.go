@@ -34,9 +34,12 @@ const maxGrant = 256 << 10
 // grants keeps the grants of servers in files of a directory.
 type grants struct{ dir string }
 
+// GrantFiles matches the names of files with what servers have granted.
+const GrantFiles = "openclawd-mcp-*.json"
+
 // file is the path of a server's grant. Servers whose names differ only in case or in what MCPName replaces are not in one configuration.
 func (g grants) file(server string) string {
-	return filepath.Join(g.dir, "openclawd-mcp-"+strings.ToLower(config.MCPName(server))+".json")
+	return filepath.Join(g.dir, strings.Replace(GrantFiles, "*", strings.ToLower(config.MCPName(server)), 1))
 }
 
 // load returns the grant for a server at an address; nil for none.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,9 +22,10 @@ func text(t *testing.T, path ...string) string {
 func TestContainersAreClosed(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("docker/compose*.yaml")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 5 {
 		t.Fatalf("found %v, %v", files, err)
 	}
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "compose.build.yaml") }) // starts nothing of its own
 	published := regexp.MustCompile(`(?m)^ +- "?([^"\n]*\d+:\d+)"?$`)
 	for _, file := range files {
 		said := text(t, file)
@@ -58,6 +60,40 @@ func TestComposeTakesTheTestedNATS(t *testing.T) {
 	for _, file := range []string{text(t, "docker", "nats.conf"), text(t, "..", "docs", "cluster.md")} {
 		if !strings.Contains(file, "sync_interval: always") {
 			t.Error("a configuration of NATS does not sync")
+		}
+	}
+}
+
+// The directories of the NATS servers belong to the user that they run as: a fresh volume belongs to root.
+func TestVolumesOfNATSGetTheirOwner(t *testing.T) {
+	t.Parallel()
+	said := text(t, "docker", "compose.cluster.yaml")
+	for _, part := range []string{
+		`entrypoint: [chown, "${OPENCLAWD_UID:-10001}:${OPENCLAWD_GID:-10001}", /nats1, /nats2, /nats3]`, `volumes: ["nats1:/nats1", "nats2:/nats2", "nats3:/nats3"]`,
+		`user: "${OPENCLAWD_UID:-10001}:${OPENCLAWD_GID:-10001}"`, "depends_on: { volumes: { condition: service_completed_successfully } }",
+	} {
+		if !strings.Contains(said, part) {
+			t.Errorf("compose.cluster.yaml does not say %s", part)
+		}
+	}
+}
+
+// What the compose files mount from beside them is part of a release, as they are.
+func TestReleaseHasWhatComposeMounts(t *testing.T) {
+	t.Parallel()
+	r := someRelease(t)
+	if err := r.composeFiles(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range composeNames {
+		shipped, own := text(t, r.dist, name), text(t, "docker", name)
+		if shipped != own {
+			t.Errorf("%s of the release differs", name)
+		}
+		for _, m := range regexp.MustCompile(`[" ]\./([^:"]+):`).FindAllStringSubmatch(own, -1) {
+			if !slices.Contains(composeNames, m[1]) {
+				t.Errorf("%s mounts %s, which is not in the release", name, m[1])
+			}
 		}
 	}
 }

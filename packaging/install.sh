@@ -1,14 +1,17 @@
 #!/bin/sh
-# Installs openclawd: downloads the archive of this system, checks its SHA-256 (and the signature of the checksums, with minisign and
-# OPENCLAWD_PUBLIC_KEY), and puts the program into a directory. Nothing else is changed; run it again to upgrade.
+# Installs openclawd: downloads the archive of this system, checks its SHA-256, and the signature of the checksums if minisign is installed
+# and this release is signed, and puts the program into a directory. Nothing else is changed; run it again to upgrade.
 #
 #   curl -fsSL https://github.com/pronto-lab/openclawd/releases/latest/download/install.sh | sh
 #
 # OPENCLAWD_VERSION     a tag such as v0.3.0 (default: the latest release)
 # OPENCLAWD_DIR         where the program goes (default: /usr/local/bin for root, else ~/.local/bin)
 # OPENCLAWD_URL         where the files are (default: the releases of the project)
-# OPENCLAWD_PUBLIC_KEY  minisign's public key; then the signature must be valid
+# OPENCLAWD_PUBLIC_KEY  minisign's public key, in place of the one below; then minisign must be installed and the signature be valid
 set -eu
+
+# The public key of the release that this file belongs to; `make release` writes it.
+release_key=
 
 fail() {
   echo "error: $1" >&2
@@ -52,10 +55,14 @@ main() {
   trap 'rm -rf "$temporary"' EXIT
   archive="openclawd-$os-$arch.tar.gz"
   fetch "$url/SHA256SUMS" "$temporary/SHA256SUMS"
-  if [ -n "${OPENCLAWD_PUBLIC_KEY:-}" ]; then
-    command -v minisign >/dev/null 2>&1 || fail "OPENCLAWD_PUBLIC_KEY is set, and minisign is not installed"
+  key="${OPENCLAWD_PUBLIC_KEY:-$release_key}"
+  if [ -n "$key" ] && command -v minisign >/dev/null 2>&1; then
     fetch "$url/SHA256SUMS.minisig" "$temporary/SHA256SUMS.minisig"
-    minisign -Vqm "$temporary/SHA256SUMS" -P "$OPENCLAWD_PUBLIC_KEY" || fail "the signature of SHA256SUMS is not valid"
+    minisign -V -q -P "$key" -m "$temporary/SHA256SUMS" || fail "the signature of SHA256SUMS is not valid for the key $key"
+  elif [ -n "${OPENCLAWD_PUBLIC_KEY:-}" ]; then
+    fail "OPENCLAWD_PUBLIC_KEY is set, and minisign is not installed"
+  elif [ -n "$key" ]; then
+    echo "note: minisign is not installed: only the SHA-256 is checked" >&2
   fi
   fetch "$url/$archive" "$temporary/$archive"
   want="$(sed -n "s/^\([0-9a-f]*\)  $archive\$/\1/p" "$temporary/SHA256SUMS")"

@@ -14,10 +14,15 @@ import (
 // installFrom runs install.sh against a server with the files of a release.
 func installFrom(t *testing.T, r *release, dir string) (string, error) {
 	t.Helper()
+	return installWith(t, r, "install.sh", dir)
+}
+
+func installWith(t *testing.T, r *release, script, dir string, env ...string) (string, error) {
+	t.Helper()
 	server := httptest.NewServer(http.FileServer(http.Dir(r.dist)))
 	defer server.Close()
-	cmd := exec.Command("sh", "install.sh")
-	cmd.Env = append(os.Environ(), "OPENCLAWD_URL="+server.URL, "OPENCLAWD_DIR="+dir, "OPENCLAWD_PUBLIC_KEY=")
+	cmd := exec.Command("sh", script)
+	cmd.Env = append(append(os.Environ(), "OPENCLAWD_URL="+server.URL, "OPENCLAWD_DIR="+dir, "OPENCLAWD_PUBLIC_KEY="), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -29,6 +29,7 @@ func run(args []string) error {
 	bills := flags.String("cyclonedx", "cyclonedx-gomod", "`COMMAND` that makes bills of materials")
 	minisign := flags.String("minisign", "minisign", "`COMMAND` that signs")
 	flags.StringVar(&r.key, "key", "", "minisign's secret key `FILE`, outside the repository; without one nothing is signed")
+	flags.StringVar(&r.publicKey, "public-key", "", "minisign's public `KEY`, with which install.sh verifies (default: that of -key)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +18,8 @@ type release struct {
 	platforms    []platform
 	version      string // semantic, without a leading v
 	time         time.Time
-	key          string // "" signs nothing
+	key          string // file of minisign's secret key; "" signs nothing
+	publicKey    string // what install.sh verifies with; "" for that of key, if there is one
 
 	nfpm, bills, minisign []string // commands
 
@@ -32,8 +34,24 @@ func (r *release) make() error {
 		return err
 	}
 	r.say("version " + r.version)
-	for _, step := range []func() error{r.archives, r.npmPackages, r.linuxPackages, r.billsOfMaterials, r.check, r.checksums, r.sign} {
+	for _, step := range []func() error{r.archives, r.npmPackages, r.linuxPackages, r.billsOfMaterials, r.composeFiles, r.installScript, r.check, r.checksums, r.sign} {
 		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// composeNames are the files of packaging/docker that people download to run the published image.
+var composeNames = []string{"compose.yaml", "compose.litestream.yaml", "compose.cluster.yaml", "compose.openclaw.yaml", "litestream.yml", "nats.conf", "openclaw.cluster.json5"}
+
+func (r *release) composeFiles() error {
+	for _, name := range composeNames {
+		content, err := os.ReadFile(filepath.Join(r.source, "packaging", "docker", name))
+		if err != nil {
+			return err
+		}
+		if err := r.create(name, func(w io.Writer) error { _, err := w.Write(content); return err }); err != nil {
 			return err
 		}
 	}
@@ -42,15 +60,16 @@ func (r *release) make() error {
 
 var semantic = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// chooseVersion takes the version that the Go toolchain stamped into the program, unless one is given. Build metadata, which npm drops, is
-// left out.
+// chooseVersion takes the version that the Go toolchain stamped into the program, unless one is given.
 func (r *release) chooseVersion() error {
 	if r.version == "" {
 		info, err := buildinfo.ReadFile(r.program(r.platforms[0]))
 		if err != nil {
 			return fmt.Errorf("read the version of the program: %w", err)
 		}
-		r.version, _, _ = strings.Cut(info.Main.Version, "+")
+		if r.version, err = versionOfBuild(info.Main.Version); err != nil {
+			return err
+		}
 	}
 	r.version = strings.TrimPrefix(r.version, "v")
 	if r.version == "" || r.version == "(devel)" {
@@ -60,6 +79,22 @@ func (r *release) chooseVersion() error {
 		return fmt.Errorf("version %q is not like 1.2.3 or 1.2.3-rc.1: give -version", r.version)
 	}
 	return nil
+}
+
+// dirty is what the Go toolchain adds to the version of a tree that differs from its commit.
+const dirty = "+dirty"
+
+// versionOfBuild is the version of packages of a program with that version. Build metadata is left out, since npm drops it; a changed tree
+// must not get the name of a release by that.
+func versionOfBuild(stamped string) (string, error) {
+	version, _, _ := strings.Cut(stamped, "+")
+	switch {
+	case !strings.HasSuffix(stamped, dirty):
+		return version, nil
+	case !strings.Contains(version, "-"):
+		return "", fmt.Errorf("the tree differs from the commit of %s: build from a clean checkout, or give -version", version)
+	}
+	return version + ".dirty", nil
 }
 
 // program is the path of a built program.

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 )
 
 const checksumFile = "SHA256SUMS"
@@ -46,12 +50,68 @@ func (r *release) checksums() error {
 	})
 }
 
-// sign signs the checksums, and with them all files. minisign asks for the password of the key.
+// publicKeyFile is the file of a release with the key that verifies its signature.
+const publicKeyFile = "minisign.pub"
+
+var keyPattern = regexp.MustCompile(`^RW[A-Za-z0-9+/]{54}$`)
+
+// installScript writes install.sh with the public key in it, and the key as a file. Without a key it verifies checksums only.
+func (r *release) installScript() error {
+	script, err := os.ReadFile(filepath.Join(r.source, "packaging", "install.sh"))
+	if err != nil {
+		return err
+	}
+	if err := r.choosePublicKey(); err != nil {
+		return err
+	}
+	const place = "\nrelease_key=\n"
+	if r.publicKey != "" {
+		r.say("public key " + r.publicKey)
+		if !bytes.Contains(script, []byte(place)) {
+			return errors.New("install.sh has no place for the public key")
+		}
+		script = bytes.Replace(script, []byte(place), []byte("\nrelease_key="+r.publicKey+"\n"), 1)
+		said := "untrusted comment: minisign public key of openclawd\n" + r.publicKey + "\n"
+		if err := r.create(publicKeyFile, func(w io.Writer) error { _, err := io.WriteString(w, said); return err }); err != nil {
+			return err
+		}
+	}
+	return r.create("install.sh", func(w io.Writer) error { _, err := w.Write(script); return err })
+}
+
+// choosePublicKey takes the key from the secret one, unless it is given. minisign asks for the password.
+func (r *release) choosePublicKey() error {
+	if r.publicKey == "" && r.key != "" {
+		dir, err := os.MkdirTemp("", "packaging-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		file := filepath.Join(dir, publicKeyFile)
+		if err := r.command(r.minisign, "-R", "-s", r.key, "-p", file); err != nil {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		_, r.publicKey, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	}
+	if r.publicKey != "" && !keyPattern.MatchString(r.publicKey) {
+		return fmt.Errorf("%q is no public key of minisign: it begins with RW and has 56 characters", r.publicKey)
+	}
+	return nil
+}
+
+// sign signs the checksums, and with them all files, and verifies that as people will. minisign asks for the password of the key.
 func (r *release) sign() error {
 	if r.key == "" {
 		r.say("not signed: no key is given")
 		return nil
 	}
-	comment := "openclawd " + r.version
-	return r.command(r.minisign, "-S", "-s", r.key, "-m", filepath.Join(r.dist, checksumFile), "-t", comment)
+	sums := filepath.Join(r.dist, checksumFile)
+	if err := r.command(r.minisign, "-S", "-s", r.key, "-m", sums, "-t", "openclawd "+r.version); err != nil {
+		return err
+	}
+	return r.command(r.minisign, "-V", "-q", "-P", r.publicKey, "-m", sums)
 }

@@ -3,7 +3,7 @@
 # answer of `openclawd agent hello`: archive, .deb and .rpm in roots of their own (needs root, debootstrap and its mirror), install.sh
 # (needs curl) and the packages for npm (needs Node) in a home of their own, without a network. What cannot be tried is said.
 #
-# With a second argument, a directory with older packages, archive, .deb and .rpm are installed from there first and given data, which
+# The packages for npm are tried by npm install, and by npx as the README says it. With a second argument, a directory with older packages, archive, .deb and .rpm are installed from there first and given data, which
 # the upgrade must keep. ROOT=DIR is a fresh Debian 12 to copy instead of asking the mirror for each run.
 #
 #   packaging/try.sh dist [OLDER]
@@ -37,8 +37,11 @@ serve() {
   pids+=($!)
 }
 
+# npx does not pass SIGTERM on, so that its server is told itself.
 halt() {
-  kill "${pids[-1]}"
+  local own
+  own="$(pgrep -f "^${home:-/none}/[.]npm/_npx/[^ ]*/openclawd serve" || true)"
+  kill "${own:-${pids[-1]}}"
   wait "${pids[-1]}" || fail "the server ended with code $?: $(tail -n 3 "$work/serve.log")"
   unset 'pids[-1]'
 }
@@ -150,6 +153,12 @@ try_home() {
 install_script() { "${who[@]}" OPENCLAWD_URL="file://$dist" OPENCLAWD_DIR="$home/.local/bin" sh "$dist/install.sh"; }
 install_npm() { "${who[@]}" npm install --prefix "$home" --offline --no-audit --no-fund "$dist"/openclawd-[0-9]*.tgz "$dist"/openclawd-linux-x64-*.tgz; }
 
+# As the README says it, with the packages as files in place of a registry.
+install_npx() {
+  local packages=("$dist"/openclawd-[0-9]*.tgz "$dist"/openclawd-linux-x64-*.tgz)
+  who+=(npx --yes --offline "${packages[@]/#/--package=}")
+}
+
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
   base="${ROOT:-$work/base}"
   [ -n "${ROOT:-}" ] || debootstrap --variant=minbase bookworm "$base" >"$work/debootstrap.log" 2>&1 || fail "debootstrap: $(tail -n 3 "$work/debootstrap.log")"
@@ -158,6 +167,6 @@ else
   untried+=("archive, .deb and .rpm, which need root and debootstrap")
 fi
 if command -v curl >/dev/null; then try_home script install_script; else untried+=("install.sh, which needs curl"); fi
-if command -v npm >/dev/null; then try_home npm install_npm; else untried+=("npm, which needs Node"); fi
+if command -v npm >/dev/null; then try_home npm install_npm; try_home npx install_npx; else untried+=("npm, which needs Node"); fi
 for one in "${untried[@]}"; do echo "NOT TRIED: $one"; done
 echo "passed"

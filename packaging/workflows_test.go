@@ -22,7 +22,8 @@ func TestReleaseIsTriedBeforeItIsDrafted(t *testing.T) {
 	t.Parallel()
 	said := text(t, "..", ".github", "workflows", "release.yml")
 	at := 0
-	for _, step := range []string{"run: make release-check", "packaging/try.sh dist", "subject-checksums: dist/" + checksumFile, "gh release create"} {
+	for _, step := range []string{"run: make release-check", "run: make old-packages", `packaging/try.sh dist "$RUNNER_TEMP/old"`, "subject-checksums: dist/" + checksumFile, "gh release create", "needs: packages",
+		"run: packaging/docker/try.sh", "--push dist", "imagetools create"} {
 		next := strings.Index(said, step)
 		if next <= at {
 			t.Errorf("release.yml does not say %q, or not in this order", step)

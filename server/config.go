@@ -58,6 +58,7 @@ func (c *liveConfig) read() (*config.Config, config.Findings, error) {
 	loaded, findings := config.Load(c.path, c.getenv)
 	findings = append(findings, catalogue.Check(loaded)...)
 	findings = append(findings, settings.CheckCluster(loaded)...)
+	findings = append(findings, settings.CheckKeys(loaded, c.getenv)...)
 	if !slices.Equal(c.files, loaded.Files) {
 		c.files = loaded.Files
 		before = statFiles(c.files)

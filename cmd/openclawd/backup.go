@@ -93,6 +93,9 @@ func (p *process) createBackup(ctx context.Context, b backups, keep int) error {
 		return err
 	}
 	defer log.Close()
+	if err := backup.CheckUser(log.Path(), dir); err != nil {
+		return err
+	}
 	bar := p.eventProgress("verify")
 	made, err := backup.Create(ctx, backup.CreateOptions{Log: log, Dir: dir, Now: p.now, Version: buildinfo.Read().Version, Tell: bar.update})
 	bar.end()
@@ -168,6 +171,9 @@ func (p *process) verifyBackup(ctx context.Context, b backups, files []string) e
 				hint: "openclawd backup create makes one; --dir selects another directory"}
 		}
 		files = []string{newest.File}
+	}
+	if err := backup.CheckUser(files[0], filepath.Dir(files[0])); err != nil {
+		return err
 	}
 	bar := p.eventProgress("verify")
 	m, err := backup.Verify(ctx, files[0], p.now, bar.update)

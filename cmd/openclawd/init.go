@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ Exit codes: 0 done; 1 a configuration exists already; 78 invalid port, or the di
   openclawd init --force --json`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.initialize(b, cmd.InOrStdin(), func(flag string) bool { return cmd.Flags().Changed(flag) })
+			return p.initialize(cmd.Context(), b, cmd.InOrStdin(), func(flag string) bool { return cmd.Flags().Changed(flag) })
 		},
 	}
 	flags := cmd.Flags()
@@ -72,7 +73,7 @@ type initResult struct {
 	Next      []string `json:"next"`              // commands
 }
 
-func (p *process) initialize(b initFlags, in io.Reader, given func(flag string) bool) error {
+func (p *process) initialize(ctx context.Context, b initFlags, in io.Reader, given func(flag string) bool) error {
 	if err := b.answers.Check(); err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (p *process) initialize(b initFlags, in io.Reader, given func(flag string) 
 	}
 	if !b.yes && !b.asJSON && isTerminal(in) && output.IsTerminal(p.stdout) {
 		var err error
-		if b.answers, err = first.Ask(in, p.stdout, b.answers, given); err != nil {
+		if b.answers, err = first.Ask(ctx, in, p.stdout, b.answers, given); err != nil {
 			return err
 		}
 	}

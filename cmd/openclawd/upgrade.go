@@ -11,7 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/internal/output"
-	"github.com/pronto-lab/openclawd/internal/systemd"
+	"github.com/pronto-lab/openclawd/maintenance/backup"
 	"github.com/pronto-lab/openclawd/maintenance/upgrade"
 )
 
@@ -63,10 +63,15 @@ func (p *process) upgrade(ctx context.Context, u upgradeFlags) error {
 	if err != nil {
 		return err
 	}
-	o := upgrade.Options{Dir: dir, MaxAge: u.maxAge, Now: p.now}
-	if o.DB, o.Head, err = p.headOf(ctx, u.db); err != nil {
+	log, err := p.openToRead(ctx, u.db)
+	if err != nil {
 		return err
 	}
+	defer log.Close()
+	if err := backup.CheckUser(log.Path(), dir); err != nil {
+		return err
+	}
+	o := upgrade.Options{DB: log.Path(), Log: log, Dir: dir, MaxAge: u.maxAge, Now: p.now}
 	bar := p.eventProgress("verify")
 	o.Tell = bar.update
 	ready, err := upgrade.Check(ctx, o)
@@ -83,6 +88,7 @@ func (p *process) upgrade(ctx context.Context, u upgradeFlags) error {
 		if result.Replaced, err = upgrade.Replace(ctx, program, u.program); err != nil {
 			return err
 		}
+		result.Back = append(result.Replaced.Back(), result.Back...)
 	}
 	if u.asJSON {
 		return output.JSON(p.stdout, result)
@@ -90,32 +96,25 @@ func (p *process) upgrade(ctx context.Context, u upgradeFlags) error {
 	return p.writeUpgrade(result)
 }
 
-// headOf returns the path of a database and the seq of its newest event.
-func (p *process) headOf(ctx context.Context, db string) (path string, seq int64, err error) {
-	log, err := p.openToRead(ctx, db)
-	if err != nil {
-		return "", 0, err
-	}
-	defer log.Close()
-	head, err := log.Head(ctx)
-	return log.Path(), head.Seq, err
-}
-
 func (p *process) writeUpgrade(r *upgradeResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "ok: %s is complete and unchanged: %s; %s since\n", r.Backup, output.Count(r.Proof.Seq, "event"), output.Count(r.Missing, "event"))
-	if r.Replaced != nil {
+	switch {
+	case r.Replaced == nil:
+	case r.Replaced.Unchanged:
+		fmt.Fprintf(&b, "%s is that program already, %s\n", r.Replaced.Program, r.Replaced.Versions[1])
+	default:
 		fmt.Fprintf(&b, "replaced %s %s by %s; restart the server\n", r.Replaced.Program, r.Replaced.Versions[0], r.Replaced.Versions[1])
 	}
 	fmt.Fprintf(&b, "\nto go back: stop the server, then\n")
-	if r.Replaced != nil {
-		fmt.Fprintf(&b, "  mv %s %s\n", systemd.ShellQuote(r.Replaced.Previous), systemd.ShellQuote(r.Replaced.Program))
+	newer := "with the newer version"
+	if r.Replaced == nil || r.Replaced.Previous == "" {
+		fmt.Fprintf(&b, "  # install the old version\n")
 	} else {
-		fmt.Fprintf(&b, "  install the old version\n")
+		newer = "with " + r.Replaced.Program + upgrade.Newer + " as openclawd"
 	}
-	for _, command := range r.Back {
-		fmt.Fprintf(&b, "  %s\n", command)
-	}
-	_, err := fmt.Fprintf(p.stdout, "%sThe events since are in the directory newer: openclawd export --format full reads them.\n", b.String())
+	fmt.Fprintf(&b, "  %s\n\nto keep the events since, before the old version is started: %s\n  %s\nwith the old one\n  %s\n",
+		strings.Join(r.Back, " &&\n  "), newer, r.Newer[0], r.Newer[1])
+	_, err := p.stdout.Write([]byte(b.String()))
 	return err
 }

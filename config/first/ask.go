@@ -2,20 +2,24 @@ package first
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/pronto-lab/openclawd/config"
 )
 
 // maxLine bounds the bytes of an answer.
 const maxLine = 4 << 10
 
 // Ask asks for the answers that given does not name, each with the current one as default, until they can be used. given are names of flags.
-func Ask(in io.Reader, out io.Writer, a Answers, given func(flag string) bool) (Answers, error) {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
+// It ends with ctx, also while it waits for a line; what is typed then is lost.
+func Ask(ctx context.Context, in io.Reader, out io.Writer, a Answers, given func(flag string) bool) (Answers, error) {
+	lines := typed{ctx: ctx, lines: bufio.NewScanner(in)}
+	lines.lines.Buffer(nil, maxLine)
 	questions := []struct {
 		flag, text, standard string
 		answer               func(string) error
@@ -32,7 +36,7 @@ func Ask(in io.Reader, out io.Writer, a Answers, given func(flag string) bool) (
 		if given(q.flag) {
 			continue
 		}
-		if err := ask(lines, out, q.text, q.standard, q.answer); err != nil {
+		if err := ask(&lines, out, q.text, q.standard, q.answer); err != nil {
 			return a, err
 		}
 	}
@@ -42,14 +46,35 @@ func Ask(in io.Reader, out io.Writer, a Answers, given func(flag string) bool) (
 func portOf(text, flag string, port *int) error {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		n = 0
+		return wrongPort(flag, text)
 	}
 	*port = n
 	return checkPort(flag, n)
 }
 
-// ask repeats a question until the answer can be used. The end of the input is an error.
-func ask(lines *bufio.Scanner, out io.Writer, text, standard string, answer func(string) error) error {
+// typed are the lines of a person.
+type typed struct {
+	ctx   context.Context
+	lines *bufio.Scanner
+}
+
+// next returns the next line. The end of the input is an error.
+func (l *typed) next() (string, error) {
+	read := make(chan bool, 1)
+	go func() { read <- l.lines.Scan() }()
+	select {
+	case <-l.ctx.Done():
+		return "", l.ctx.Err()
+	case more := <-read:
+		if !more {
+			return "", errors.Join(fmt.Errorf("read the answer: %w", io.ErrUnexpectedEOF), l.lines.Err())
+		}
+		return strings.TrimSpace(l.lines.Text()), nil
+	}
+}
+
+// ask repeats a question until the answer can be used, and says what can.
+func ask(lines *typed, out io.Writer, text, standard string, answer func(string) error) error {
 	for {
 		shown := ""
 		if standard != "" {
@@ -58,10 +83,10 @@ func ask(lines *bufio.Scanner, out io.Writer, text, standard string, answer func
 		if _, err := fmt.Fprintf(out, "%s%s: ", text, shown); err != nil {
 			return err
 		}
-		if !lines.Scan() {
-			return errors.Join(fmt.Errorf("read the answer: %w", io.ErrUnexpectedEOF), lines.Err())
+		said, err := lines.next()
+		if err != nil {
+			return err
 		}
-		said := strings.TrimSpace(lines.Text())
 		if said == "" {
 			said = standard
 		}
@@ -69,7 +94,11 @@ func ask(lines *bufio.Scanner, out io.Writer, text, standard string, answer func
 		if wrong == nil {
 			return nil
 		}
-		if _, err := fmt.Fprintf(out, "%v\n", wrong); err != nil {
+		hint := ""
+		if setting, is := errors.AsType[*config.SettingError](wrong); is && setting.HintText != "" {
+			hint = "; " + setting.HintText
+		}
+		if _, err := fmt.Fprintf(out, "%v%s\n", wrong, hint); err != nil {
 			return err
 		}
 	}

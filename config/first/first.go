@@ -65,9 +65,13 @@ func checkModel(model string) error {
 
 func checkPort(flag string, port int) error {
 	if port < 1 || port > maxPort {
-		return &config.SettingError{Setting: flag, Value: strconv.Itoa(port), HintText: "give a port from 1 to 65535"}
+		return wrongPort(flag, strconv.Itoa(port))
 	}
 	return nil
+}
+
+func wrongPort(flag, value string) error {
+	return &config.SettingError{Setting: flag, Value: value, HintText: "give a port from 1 to 65535"}
 }
 
 // source is the openclaw.json of a new state directory. Lines that begin with // and no space are settings to be enabled.

@@ -1,6 +1,7 @@
 package first_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -52,12 +53,12 @@ func TestConfigurationSaysTheAnswers(t *testing.T) {
 func TestQuestionsAreRepeatedUntilTheAnswerCanBeUsed(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	got, err := first.Ask(strings.NewReader("Eden\nclaude\nanthropic/claude\n0\n\n18789\n4000\n"), &out, standard(), noFlag)
+	got, err := first.Ask(t.Context(), strings.NewReader("Eden\nclaude\nanthropic/claude\n0\nabc\n\n18789\n4000\n"), &out, standard(), noFlag)
 	want := first.Answers{Agent: "Eden", Model: "anthropic/claude", GatewayPort: first.DefaultGatewayPort, APIPort: 4000}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v; it said\n%s", got, err, want, &out)
 	}
-	for _, part := range []string{`--model: bad value "claude"`, `--port: bad value "0"`, "the gateway uses that port", "Port of the gateway [18789]: "} {
+	for _, part := range []string{`--model: bad value "claude"; give provider/model`, `--port: bad value "0"`, `--port: bad value "abc"; give a port from 1 to 65535`, "the gateway uses that port", "Port of the gateway [18789]: "} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("it did not say %q:\n%s", part, &out)
 		}
@@ -68,14 +69,36 @@ func TestFlagsAnswerQuestions(t *testing.T) {
 	t.Parallel()
 	a := standard()
 	a.Model = "ollama/qwen3"
-	got, err := first.Ask(strings.NewReader("\n\n\n"), io.Discard, a, func(flag string) bool { return flag == "model" })
+	got, err := first.Ask(t.Context(), strings.NewReader("\n\n\n"), io.Discard, a, func(flag string) bool { return flag == "model" })
 	if err != nil || got != a {
 		t.Errorf("got %+v, %v, want %+v", got, err, a)
 	}
-	if _, err := first.Ask(strings.NewReader("Eden\n"), io.Discard, a, noFlag); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := first.Ask(t.Context(), strings.NewReader("Eden\n"), io.Discard, a, noFlag); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("at the end of the input the error is %v", err)
 	}
 }
+
+// Ctrl-C ends a question that no one answers.
+func TestQuestionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	in, typing := io.Pipe()
+	defer typing.Close()
+	asked, ended := make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		_, err := first.Ask(ctx, in, writer(func(p []byte) (int, error) { asked <- struct{}{}; return len(p), nil }), standard(), noFlag)
+		ended <- err
+	}()
+	<-asked
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 func TestWrongAnswers(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,9 @@ func (u *Unit) Text() string {
 	line("TimeoutStopSec=%d", StopSec)
 	line("")
 	line("UMask=0077")
+	for _, comment := range childNeeds {
+		line("%s", comment)
+	}
 	for _, setting := range hardening {
 		line("%s", setting)
 	}
@@ -85,17 +88,26 @@ func (u *Unit) Text() string {
 	return b.String()
 }
 
-// hardening is what every service manager supports.
+// hardening is what every service manager supports. All of it holds for what the server starts too, programs of MCP and commands in a
+// sandbox, so that some settings of other services are missing; childNeeds says which, and why.
 var hardening = [...]string{
-	"NoNewPrivileges=yes", "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "RestrictNamespaces=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
-	"RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "SystemCallArchitectures=native", "SystemCallFilter=@system-service", "SystemCallErrorNumber=EPERM",
+	"NoNewPrivileges=yes", "LockPersonality=yes", "RestrictRealtime=yes", "RestrictSUIDSGID=yes",
+	"RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "SystemCallArchitectures=native",
+	"SystemCallFilter=@system-service @mount sethostname seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+	"SystemCallErrorNumber=EPERM",
+}
+
+// childNeeds explains in the unit what is missing in it, so that operators do not add it.
+var childNeeds = [...]string{
+	"# These hold for tools of agents too, so they lack what would break them: MemoryDenyWriteExecute= (Node and other compilers at run time),",
+	"# RestrictNamespaces=, ProtectHostname=, ProtectKernelTunables= and ProtectKernelLogs= (the sandbox of commands has namespaces, a host name",
+	"# and a /proc of its own). For the same reason there are AF_NETLINK, @mount, seccomp and Landlock. None of them needs or gives a privilege.",
 }
 
 // systemHardening is what only the system's service manager supports everywhere.
 var systemHardening = [...]string{
 	"CapabilityBoundingSet=", "AmbientCapabilities=", "ProtectSystem=strict", "ProtectHome=read-only", "PrivateTmp=yes", "PrivateDevices=yes",
-	"ProtectClock=yes", "ProtectControlGroups=yes", "ProtectHostname=yes", "ProtectKernelLogs=yes", "ProtectKernelModules=yes", "ProtectKernelTunables=yes",
-	"ProtectProc=invisible", "RemoveIPC=yes",
+	"ProtectClock=yes", "ProtectControlGroups=yes", "ProtectKernelModules=yes", "ProtectProc=invisible", "RemoveIPC=yes",
 }
 
 // command is the command line of the server.

@@ -2,7 +2,10 @@
 
 package backup
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // Free returns how many bytes the user may still write on the volume of path; known is false where the system does not
 // say.
@@ -19,4 +22,17 @@ func Free(path string) (bytes int64, known bool) {
 func Writable(path string) (ok, known bool) {
 	const write = 2 // W_OK
 	return syscall.Access(path, write) == nil, true
+}
+
+// ownerOf returns the user that a file belongs to; known is false where the system does not say.
+func ownerOf(path string) (uid int, known bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false, err
+	}
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return 0, false, nil
+	}
+	return int(stat.Uid), true, nil
 }

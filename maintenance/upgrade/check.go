@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pronto-lab/openclawd/database"
+	"github.com/pronto-lab/openclawd/eventstore"
 	"github.com/pronto-lab/openclawd/internal/output"
 	"github.com/pronto-lab/openclawd/internal/systemd"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
@@ -16,10 +18,16 @@ import (
 // Options configures Check. All are required but Tell.
 type Options struct {
 	DB, Dir string // the database; where its backups are
-	Head    int64  // seq of the newest event
+	Log     Log    // the database's
 	MaxAge  time.Duration
 	Now     func() time.Time
 	Tell    func(done, total int64) // receives the number of verified events
+}
+
+// Log is the log of a database.
+type Log interface {
+	Head(ctx context.Context) (eventstore.Head, error)
+	Read(ctx context.Context, after int64, limit int) ([]eventstore.Event, error)
 }
 
 // Readiness is the result of a check that found nothing wrong.
@@ -28,7 +36,8 @@ type Readiness struct {
 	Time    time.Time        `json:"time"`   // of the backup
 	Proof   *backup.Manifest `json:"proof"`  // of just now
 	Missing int64            `json:"missing"`
-	Back    []string         `json:"back"` // commands that bring the state of the backup back
+	Back    []string         `json:"back"`  // commands that bring the state of the backup back, each after the success of the one before
+	Newer   []string         `json:"newer"` // commands that add the events since: the first by the newer program, the second by the old one
 }
 
 // Check verifies the newest backup. It fails if there is none, if it is older than MaxAge and lacks events, and if it is damaged.
@@ -40,12 +49,20 @@ func Check(ctx context.Context, o Options) (*Readiness, error) {
 	if newest == nil {
 		return nil, &NotReadyError{"no_backup", "no verified backup in " + o.Dir, "openclawd backup create makes one; --dir selects another directory"}
 	}
-	missing := o.Head - newest.Seq
+	head, err := o.Log.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing := head.Seq - newest.Seq
 	if age := o.Now().Sub(newest.Time); age > o.MaxAge && missing > 0 {
 		return nil, &NotReadyError{"backup_old", fmt.Sprintf("the newest backup, %s, is %s old and lacks %s", newest.File, age.Round(time.Minute), output.Count(missing, "event")),
 			"openclawd backup create makes a new one; --max-age accepts an older one"}
 	}
-	if missing < 0 {
+	same, err := o.continues(ctx, newest)
+	if err != nil {
+		return nil, err
+	}
+	if !same {
 		return nil, &NotReadyError{"backup_foreign", fmt.Sprintf("the newest backup, %s, has events that %s does not have", newest.File, o.DB),
 			"it is of another database or of a later time: --dir selects another directory"}
 	}
@@ -53,19 +70,40 @@ func Check(ctx context.Context, o Options) (*Readiness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("verify the backup %s: %w", newest.File, err)
 	}
-	return &Readiness{Backup: newest.File, Time: newest.Time, Proof: proof, Missing: missing, Back: back(o.DB, newest.File)}, nil
+	ready := &Readiness{Backup: newest.File, Time: newest.Time, Proof: proof, Missing: missing}
+	ready.Back, ready.Newer = o.back(newest)
+	return ready, nil
 }
 
-// back lists the commands that put the state of a backup in place of a database.
-func back(db, file string) []string {
-	dir, name := filepath.Split(db)
-	aside := filepath.Join(dir, "newer")
-	return []string{
-		"mkdir -m 0700 " + systemd.ShellQuote(aside),
-		"mv " + systemd.ShellQuote(db) + "* " + systemd.ShellQuote(aside) + "/",
-		"openclawd backup restore " + systemd.ShellQuote(file) + " --to " + systemd.ShellQuote(filepath.Join(dir, "restored")),
-		"mv " + systemd.ShellQuote(filepath.Join(dir, "restored", "openclawd.db")) + " " + systemd.ShellQuote(filepath.Join(dir, name)),
+// continues reports whether the log has the events of a backup: its chain has the backup's head where that ends.
+func (o *Options) continues(ctx context.Context, b *backup.Backup) (bool, error) {
+	if b.Seq == 0 {
+		return true, nil
 	}
+	events, err := o.Log.Read(ctx, b.Seq-1, 1)
+	return len(events) == 1 && events[0].Seq == b.Seq && events[0].Hash == b.Manifest.Head, err
+}
+
+// back lists the commands that put the state of a backup in place of the database, and those that then add what is newer. Their directory is
+// named after the time, so that going back again overwrites nothing.
+func (o *Options) back(b *backup.Backup) (back, newer []string) {
+	dir, name := filepath.Split(o.DB)
+	aside := filepath.Join(dir, "newer-"+o.Now().UTC().Format("20060102T150405Z"))
+	in := func(parts ...string) string {
+		return systemd.ShellQuote(filepath.Join(append([]string{aside}, parts...)...))
+	}
+	db := systemd.ShellQuote(o.DB)
+	back = []string{
+		"mkdir -m 0700 " + in(),
+		"mv " + db + "* " + in() + "/",
+		"openclawd backup restore " + systemd.ShellQuote(b.File) + " --to " + in("restored"),
+		"mv " + in("restored", database.Name) + " " + db,
+	}
+	newer = []string{
+		fmt.Sprintf("openclawd export --db %s --format full --from %d --out %s", in(name), b.Seq+1, in("newer.ndjson")),
+		"openclawd import --db " + db + " " + in("newer.ndjson"),
+	}
+	return back, newer
 }
 
 // NotReadyError says why an upgrade could not be undone.

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +16,14 @@ import (
 
 	"github.com/pronto-lab/openclawd/internal/buildinfo"
 	"github.com/pronto-lab/openclawd/internal/durable"
+	"github.com/pronto-lab/openclawd/internal/systemd"
 )
 
-// Previous is the suffix of the program that was replaced.
-const Previous = ".previous"
+// Suffixes of programs beside the one that has the name.
+const (
+	Previous = ".previous" // the one that was replaced
+	Newer    = ".newer"    // the one that replaced it, after going back
+)
 
 const (
 	versionTime  = 10 * time.Second // for a program to say its version
@@ -29,13 +34,24 @@ const (
 
 // Replaced is the result of Replace.
 type Replaced struct {
-	Program  string    `json:"program"`  // the file that was replaced
-	Previous string    `json:"previous"` // where the old one is now
-	Versions [2]string `json:"versions"` // old, new
+	Program   string    `json:"program"`             // the file that was replaced
+	Previous  string    `json:"previous,omitempty"`  // where an older one is now
+	Versions  [2]string `json:"versions"`            // old, new
+	Unchanged bool      `json:"unchanged,omitempty"` // it was that program already
+}
+
+// Back lists the commands that give the older program its name again, and keep the newer one, which alone may read what it has written.
+func (r *Replaced) Back() []string {
+	if r.Previous == "" {
+		return nil
+	}
+	program := systemd.ShellQuote(r.Program)
+	return []string{"mv " + program + " " + systemd.ShellQuote(r.Program+Newer), "mv " + systemd.ShellQuote(r.Previous) + " " + program}
 }
 
 // Replace puts a new program in place of an old one, which is kept beside it. At any moment, also after a power cut, one of both has the name. A
-// file that does not say that it is openclawd for this platform is refused.
+// file that does not say that it is openclawd for this platform is refused. The program that is there already replaces nothing, and one of the
+// same version leaves the kept one as it is: going back must lead to an older version, however often the same one is installed.
 func Replace(ctx context.Context, program, with string) (*Replaced, error) {
 	program, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -45,14 +61,53 @@ func Replace(ctx context.Context, program, with string) (*Replaced, error) {
 	if err != nil {
 		return nil, &NotReadyError{"not_openclawd", fmt.Sprintf("%s is not an openclawd that runs here: %v", with, err), "name a program of this platform, from an archive of a release"}
 	}
-	kept := program + Previous
-	if err := keep(program, kept); err != nil {
-		return nil, notWritable(program, err)
+	before, err := versionOf(ctx, program)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its version: %w", program, err)
 	}
-	if err := copyProgram(with, program); err != nil {
-		return nil, notWritable(program, err)
+	same, err := sameContent(program, with)
+	if err != nil {
+		return nil, err
 	}
-	return &Replaced{Program: program, Previous: kept, Versions: [2]string{buildinfo.Read().Version, after.Version}}, nil
+	done := &Replaced{Program: program, Previous: program + Previous, Versions: [2]string{before.Version, after.Version}, Unchanged: same}
+	_, err = os.Lstat(done.Previous)
+	kept := err == nil
+	if !same {
+		if !kept || before.Version != after.Version || before.Revision != after.Revision {
+			if err := keep(program, done.Previous); err != nil {
+				return nil, notWritable(program, err)
+			}
+			kept = true
+		}
+		if err := copyProgram(with, program); err != nil {
+			return nil, notWritable(program, err)
+		}
+	}
+	if !kept {
+		done.Previous = ""
+	}
+	return done, nil
+}
+
+// sameContent reports whether two files hold the same bytes.
+func sameContent(one, other string) (bool, error) {
+	a, err := digest(one)
+	if err != nil {
+		return false, err
+	}
+	b, err := digest(other)
+	return a == b, err
+}
+
+func digest(file string) (sum [sha256.Size]byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
 // versionOf asks a program for its version.

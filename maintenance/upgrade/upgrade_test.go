@@ -3,6 +3,7 @@ package upgrade_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,31 +11,35 @@ import (
 
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/eventstore"
+	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
 	"github.com/pronto-lab/openclawd/maintenance/upgrade"
 )
 
 var start = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-// backedUp returns a database with an event, and the directory of its backup.
-func backedUp(t *testing.T) (db, dir string) {
+func now() time.Time { return start }
+
+// opened returns a database with that many events more.
+func opened(t *testing.T, path string, events int) *sqlite.DB {
 	t.Helper()
-	db = filepath.Join(t.TempDir(), database.Name)
-	now := func() time.Time { return start }
-	log, err := database.OpenToWrite(t.Context(), db, "test", now)
+	log, err := database.OpenToWrite(t.Context(), path, "test", now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	t.Cleanup(func() { log.Close() })
+	for range events {
+		add(t, log)
+	}
+	return log
+}
+
+func add(t *testing.T, log *sqlite.DB) {
+	t.Helper()
 	event := eventstore.NewEvent{Type: "test.made", Data: []byte(`{}`)}
 	if _, err := log.Append(t.Context(), eventstore.StreamAppend{Stream: "test/one", Events: []eventstore.NewEvent{event}}); err != nil {
 		t.Fatal(err)
 	}
-	dir = database.BackupsDir(db)
-	if _, err := backup.Create(t.Context(), backup.CreateOptions{Log: log, Dir: dir, Now: now}); err != nil {
-		t.Fatal(err)
-	}
-	return db, dir
 }
 
 func codeOf(err error) string {
@@ -46,22 +51,35 @@ func codeOf(err error) string {
 
 func TestBackupMustBringThePresentStateBack(t *testing.T) {
 	t.Parallel()
-	db, dir := backedUp(t)
+	in := t.TempDir()
+	path, copied := filepath.Join(in, database.Name), filepath.Join(in, "copied.db")
+	dir := database.BackupsDir(path)
+	more := opened(t, path, 1)
+	if _, err := backup.Create(t.Context(), backup.CreateOptions{Log: more, Dir: dir, Now: now}); err != nil {
+		t.Fatal(err)
+	}
+	if err := more.Backup(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	same := opened(t, copied, 0)
+	add(t, more)
+	empty, other := opened(t, filepath.Join(in, "empty.db"), 0), opened(t, filepath.Join(in, "other.db"), 2)
 	for name, c := range map[string]struct {
-		dir  string
-		head int64
-		age  time.Duration
-		want string
+		log     upgrade.Log
+		dir     string
+		age     time.Duration
+		missing int64
+		want    string
 	}{
-		"nothing since":          {dir, 1, 0, ""},
-		"old, and nothing since": {dir, 1, 100 * time.Hour, ""},
-		"an event since":         {dir, 2, time.Hour, ""},
-		"old, and an event":      {dir, 2, 100 * time.Hour, "backup_old"},
-		"of a later time":        {dir, 0, time.Hour, "backup_foreign"},
-		"none":                   {t.TempDir(), 1, time.Hour, "no_backup"},
+		"nothing since":                   {same, dir, 0, 0, ""},
+		"old, and nothing since":          {same, dir, 100 * time.Hour, 0, ""},
+		"an event since":                  {more, dir, time.Hour, 1, ""},
+		"old, and an event":               {more, dir, 100 * time.Hour, 0, "backup_old"},
+		"of a later time":                 {empty, dir, time.Hour, 0, "backup_foreign"},
+		"of another log with more events": {other, dir, time.Hour, 0, "backup_foreign"},
+		"none":                            {more, filepath.Join(in, "none"), time.Hour, 0, "no_backup"},
 	} {
-		ready, err := upgrade.Check(t.Context(), upgrade.Options{DB: db, Dir: c.dir, Head: c.head, MaxAge: 48 * time.Hour,
-			Now: func() time.Time { return start.Add(c.age) }})
+		ready, err := upgrade.Check(t.Context(), upgrade.Options{DB: path, Dir: c.dir, Log: c.log, MaxAge: 48 * time.Hour, Now: func() time.Time { return start.Add(c.age) }})
 		switch {
 		case c.want != "":
 			if codeOf(err) != c.want {
@@ -69,7 +87,7 @@ func TestBackupMustBringThePresentStateBack(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
-		case ready.Missing != c.head-1 || ready.Proof.Seq != 1 || len(ready.Back) != 4:
+		case ready.Missing != c.missing || ready.Proof.Seq != 1 || len(ready.Back) != 4 || len(ready.Newer) != 2:
 			t.Errorf("%s: got %+v", name, ready)
 		}
 	}
@@ -104,6 +122,50 @@ func TestReplaceKeepsTheOldProgram(t *testing.T) {
 	if info, err := os.Stat(program); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the program has mode %v, %v", info.Mode(), err)
 	}
+}
+
+// However often the same version is installed, the kept program is the older one, and going back leads to it and keeps the newer one.
+func TestReplaceAgainKeepsTheOlderProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, with := filepath.Join(dir, "openclawd"), filepath.Join(dir, "new")
+	replace := func() *upgrade.Replaced {
+		t.Helper()
+		done, err := upgrade.Replace(t.Context(), program, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	holds := func(file, want string) {
+		t.Helper()
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s holds %q, %v, want %s", file, text, err, want)
+		}
+	}
+	writeProgram(t, program, "v2")
+	writeProgram(t, with, "v2")
+	if done := replace(); !done.Unchanged || done.Previous != "" || done.Back() != nil {
+		t.Errorf("the program that is there: %+v", done)
+	}
+	writeProgram(t, program, "v1")
+	if done := replace(); done.Unchanged {
+		t.Errorf("another program: %+v", done)
+	}
+	done := replace()
+	if !done.Unchanged || done.Previous != program+upgrade.Previous {
+		t.Errorf("the same again: %+v", done)
+	}
+	holds(done.Previous, `"v1"`)
+	writeProgram(t, with, `v2", "platform": "built again`)
+	done = replace()
+	holds(done.Previous, `"v1"`)
+	holds(program, "again")
+	if out, err := exec.Command("sh", "-c", strings.Join(done.Back(), " && ")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	holds(program, `"v1"`)
+	holds(program+upgrade.Newer, "again")
 }
 
 func TestOtherFilesReplaceNothing(t *testing.T) {

@@ -35,4 +35,10 @@ systemctl preset openclawd.service
 if systemctl --quiet is-enabled openclawd.service; then
   systemctl --no-block start openclawd.service
 fi
-echo "openclawd: keys of models go into /etc/openclawd.env; talk to it with: sudo -u openclawd openclawd agent hello --state-dir $state"
+cat <<TEXT
+openclawd: talk to it with: sudo -u openclawd openclawd agent hello --state-dir $state
+A built-in script answers until a model is chosen, for example:
+  echo ANTHROPIC_API_KEY=... | sudo tee -a /etc/openclawd.env >/dev/null
+  sudo -u openclawd openclawd init --yes --force --model anthropic/claude-sonnet-4-5 --state-dir $state
+  sudo systemctl restart openclawd
+TEXT

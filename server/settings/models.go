@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronto-lab/openclawd/agent/llm"
@@ -20,7 +21,20 @@ func CheckModels(c *config.Config, getenv func(string) string) config.Findings {
 		a := &c.Agents[i]
 		m.choice(llm.Clean(c.AgentPath(a.ID))+".model", a.Model, c.ModelFor(a.ID))
 	}
-	return m.findings
+	return append(m.findings, CheckKeys(c, getenv)...)
+}
+
+// CheckKeys finds a key for models in the environment where no model is chosen: the built-in script answers, as if there were none.
+func CheckKeys(c *config.Config, getenv func(string) string) config.Findings {
+	provider, variable := catalogue.KeySet(getenv)
+	scripted := func(agent string) bool { return c.ModelFor(agent).Primary == config.ScriptedModel }
+	if provider == "" || c.Defaults.Model.Primary != "" || !scripted("") ||
+		slices.ContainsFunc(c.Agents, func(a config.Agent) bool { return !scripted(a.ID) || a.Model.Primary != "" }) {
+		return nil
+	}
+	return config.Findings{{Severity: config.Warning, Code: config.CodeModel, File: c.File, Path: "agents.defaults.model",
+		Message: variable + " is set, and no model is chosen: a built-in script answers",
+		Hint:    fmt.Sprintf("write agents: {defaults: {model: {primary: %q}}}", provider+"/MODEL")}}
 }
 
 type modelCheck struct {

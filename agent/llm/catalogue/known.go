@@ -41,6 +41,21 @@ func known(id string) provider {
 	return provider{}
 }
 
+// withKeys are the built-in providers that need a key.
+var withKeys = []string{"anthropic", "openai", "google", "openrouter", "groq", "mistral", "deepseek", "xai"}
+
+// KeySet returns the first built-in provider whose key is in the environment, and that variable; "" for none.
+func KeySet(getenv func(string) string) (provider, variable string) {
+	for _, id := range withKeys {
+		for _, key := range known(id).keys {
+			if getenv(key) != "" {
+				return id, key
+			}
+		}
+	}
+	return "", ""
+}
+
 // compatible returns a provider's OpenAI-compatible endpoint if it is configured with another API, where one is known.
 func compatible(api, baseURL string) (compatible string, ok bool) {
 	at, err := url.Parse(baseURL)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"github.com/pronto-lab/openclawd/eventstore/ndjson"
 	"github.com/pronto-lab/openclawd/eventstore/sqlite"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/mcp"
 	"github.com/pronto-lab/openclawd/projections"
+	"github.com/pronto-lab/openclawd/server/settings"
 )
 
 // newestEvents is how many events at the end of the log are read.
@@ -32,6 +35,7 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 		return
 	}
 	c.checkPermissions("permissions", c.place.DB, "what agents say", info)
+	c.checkPrivateFiles()
 	if names := sqlite.Names(info); names > 1 {
 		linked := &eventstore.LinkedError{Path: c.place.DB, Names: names}
 		c.fail(linked.Code(), c.place.DB, linked.Hint(), "%v", linked)
@@ -54,12 +58,33 @@ func (c *checkup) checkDatabase(ctx context.Context) {
 
 // checkPermissions reports whether other users can access a file.
 func (c *checkup) checkPermissions(code, path, what string, info fs.FileInfo) {
-	const others = 0o077
-	if mode := info.Mode().Perm(); mode&others != 0 && runtime.GOOS != "windows" { // which has no such modes
-		c.warn(code, path, "chmod 600 "+path, "other users can access %s: %s", what, mode)
+	if exposed(info) {
+		c.warn(code, path, "chmod 600 "+path, "other users can access %s: %s", what, info.Mode().Perm())
 		return
 	}
 	c.ok(code, path, "readable only by its owner")
+}
+
+func exposed(info fs.FileInfo) bool {
+	const others = 0o077
+	return info.Mode().Perm()&others != 0 && runtime.GOOS != "windows" // which has no such modes
+}
+
+// checkPrivateFiles reports what other users can access of the files that hold the same as the database, or let someone in: what SQLite has
+// beside it, the search file, copies before migrations, backups, the key of Task-Hub and what MCP servers have granted.
+func (c *checkup) checkPrivateFiles() {
+	for _, pattern := range []string{
+		c.place.DB + "-*", c.place.DB + ".*", filepath.Join(c.backupsDir(), "openclawd-*"),
+		filepath.Join(c.place.StateDir, settings.UIKeyName), filepath.Join(c.place.StateDir, mcp.GrantFiles),
+	} {
+		files, _ := filepath.Glob(pattern) // an invalid pattern, of a strange directory, matches nothing
+		for _, file := range files {
+			info, err := os.Lstat(file)
+			if err == nil && info.Mode().IsRegular() && exposed(info) {
+				c.warn("permissions", file, "chmod 600 "+file, "other users can access it: %s", info.Mode().Perm())
+			}
+		}
+	}
 }
 
 func (c *checkup) checkLog(ctx context.Context, log *sqlite.DB) {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -36,6 +37,9 @@ func Fix(ctx context.Context, who Patient, findings []Finding) ([]Fixed, error) 
 		one := Fixed{Code: f.Code, Done: what}
 		if err != nil {
 			one = Fixed{Code: f.Code, Err: err.Error()}
+			if hinted := interface{ Hint() string }(nil); errors.As(err, &hinted) {
+				one.Err += "; " + hinted.Hint()
+			}
 		}
 		done = append(done, one)
 	}
@@ -46,7 +50,7 @@ func Fix(ctx context.Context, who Patient, findings []Finding) ([]Fixed, error) 
 func (c *checkup) fixOf(f Finding) func(context.Context) (string, error) {
 	switch f.Code {
 	case "permissions":
-		return closeFile(c.place.DB)
+		return closeFile(f.Where)
 	case configExposed:
 		return closeFile(c.place.Config.File)
 	case "gateway_token":
@@ -58,6 +62,9 @@ func (c *checkup) fixOf(f Finding) func(context.Context) (string, error) {
 		return c.makeBackup
 	case "backup_unproved":
 		return func(ctx context.Context) (string, error) {
+			if err := backup.CheckUser(c.place.DB, c.backupsDir()); err != nil {
+				return "", err
+			}
 			m, err := backup.Verify(ctx, f.Where, c.now, nil)
 			if err != nil {
 				return "", err
@@ -78,6 +85,9 @@ func closeFile(file string) func(context.Context) (string, error) {
 }
 
 func (c *checkup) makeBackup(ctx context.Context) (string, error) {
+	if err := backup.CheckUser(c.place.DB, c.backupsDir()); err != nil {
+		return "", err
+	}
 	log, err := database.OpenToRead(ctx, c.place.DB, c.now)
 	if err != nil {
 		return "", err
