@@ -203,7 +203,9 @@ func (o *openClaw) sees(t *testing.T, url, token string) seen {
 	}
 	list := ask("sessions.list", "sessions.list", `{}`)
 	ofPeople(ask("cron.list", "cron.list", `{"includeDisabled":true}`))
-	for usage := ask("usage.cost", "usage.cost", `{}`); !allCounted(usage); usage = ask("usage.cost", "usage.cost", `{}`) {
+	for _, method := range []string{"usage.cost", "sessions.usage"} {
+		for usage := ask(method, method, `{}`); !allCounted(usage); usage = ask(method, method, `{}`) {
+		}
 	}
 	for _, s := range list.(map[string]any)["sessions"].([]any) {
 		key := s.(map[string]any)["key"].(string)
