@@ -31,7 +31,7 @@ func TestUsageOfAnswersThatWereTakenOver(t *testing.T) {
 		say(6, "main", "assistant", "no", `"provider":"fake","model":"m","stopReason":"error","usage":{"cost":{"total":1e300}}`),
 		say(7, "main", "assistant", "here", `"runId":"r1","model":"m","usage":{"input":5,"output":5,"total":10}`), say(8, "main", "tool", "x", `"runId":"r1"`),
 		imported(say(9, "main", "assistant", "x", answer)), say(sessions.UsageStep, "main", "assistant", "late", answer),
-		say(10, "other", "tool", "nobody has called"), say(11, "other", "assistant", "x", answer))
+		say(10, "other", "tool", "not called"), say(11, "other", "assistant", "x", answer))
 	const quarter = base / sessions.UsageStep
 	main := coordination.MainKey("eden").String()
 	cost := sessions.Cost{Input: 30_000, Output: 40_000, CacheRead: 6_000, Total: 76_000}
