@@ -245,13 +245,14 @@ type dayTokens struct {
 
 type sessionUsed struct {
 	usageTotals
-	SessionID     string       `json:"sessionId,omitempty"`
-	FirstActivity int64        `json:"firstActivity"`
-	LastActivity  int64        `json:"lastActivity"`
-	DurationMs    int64        `json:"durationMs"`
-	ActivityDates []string     `json:"activityDates"`
-	Daily         []dayTokens  `json:"dailyBreakdown"`
-	Models        []modelUsage `json:"modelUsage"`
+	SessionID     string        `json:"sessionId,omitempty"`
+	FirstActivity int64         `json:"firstActivity"`
+	LastActivity  int64         `json:"lastActivity"`
+	DurationMs    int64         `json:"durationMs"`
+	ActivityDates []string      `json:"activityDates"`
+	Daily         []dayTokens   `json:"dailyBreakdown"`
+	Models        []modelUsage  `json:"modelUsage"`
+	Messages      usageMessages `json:"messageCounts"`
 
 	days   map[string]*usageTotals
 	models map[modelRef]*modelUsage
@@ -262,6 +263,7 @@ func (u *sessionUsed) add(s *runs.Spent, day string) {
 		u.days, u.models, u.FirstActivity = map[string]*usageTotals{}, map[modelRef]*modelUsage{}, s.First
 	}
 	u.usageTotals.add(s)
+	u.Messages.add(s)
 	u.FirstActivity, u.LastActivity = min(u.FirstActivity, s.First), max(u.LastActivity, s.Last)
 	at(u.days, day).add(s)
 	model := at(u.models, modelRef{s.Provider, s.Model})

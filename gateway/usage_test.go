@@ -21,6 +21,7 @@ func TestUsageThatWasTakenOverCounts(t *testing.T) {
 		{"usage.cost", `{}`, `"totals":{` + totals + `}`},
 		{"sessions.usage", `{"key":"agent:eden:main"}`, `"totals":{` + totals + `}`},
 		{"sessions.usage", `{"agentScope":"all"}`, `"messages":{"total":5,"user":2,"assistant":3,"toolCalls":1,"toolResults":1,"errors":0}`},
+		{"sessions.usage", `{"agentScope":"all"}`, `"messageCounts":{"total":5,"user":2,"assistant":3,"toolCalls":1,"toolResults":1,"errors":0}`},
 		{"sessions.usage", `{"agentScope":"all"}`, `"count":2,"totals":{"input":60,"output":40,`},
 		{"sessions.usage", `{"agentScope":"all"}`, `"tokens":243,"cost":0.000152`},
 		{"sessions.usage.timeseries", `{"key":"agent:eden:main"}`, `"input":60,"output":40,"cacheRead":120,"cacheWrite":20,"totalTokens":240,"cost":0.000152,"cumulativeTokens":240,"cumulativeCost":0.000152}`},
