@@ -60,11 +60,23 @@ type SessionMessage struct {
 	ThreadID string `json:"threadId,omitempty"`
 }
 
-// SessionUsage counts the tokens of one model answer.
+// SessionUsage counts the tokens of one model answer. What follows Total is known of answers that were taken over from other programs.
 type SessionUsage struct {
-	Input  int64 `json:"input"`
-	Output int64 `json:"output"`
-	Total  int64 `json:"total"`
+	Input      int64      `json:"input"` // those of the cache included
+	Output     int64      `json:"output"`
+	Total      int64      `json:"total"`
+	CacheRead  int64      `json:"cacheRead,omitempty"`
+	CacheWrite int64      `json:"cacheWrite,omitempty"`
+	Cost       *UsageCost `json:"cost,omitempty"` // nil: unknown
+}
+
+// UsageCost is what an answer has cost, in the currency of the prices.
+type UsageCost struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead"`
+	CacheWrite float64 `json:"cacheWrite"`
+	Total      float64 `json:"total"`
 }
 
 // KindUtility is the ConfigAgent.Kind of agents that work only for other agents.

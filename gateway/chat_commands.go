@@ -239,7 +239,7 @@ func (c *commandCall) status() (string, error) {
 		"Model: " + model.String() + ", thinking " + thinkingOf(c.config, one) + ", verbose " + cmp.Or(textSetting(one, "verboseLevel"), "off"),
 	}
 	if one.TokensFresh {
-		lines = append(lines, fmt.Sprintf("Context: %d of %d tokens", one.TotalTokens, c.config.ContextTokens(ownerOf(c.config, one), model.String())))
+		lines = append(lines, fmt.Sprintf("Context: %d of %d tokens", contextUsed(one), c.config.ContextTokens(ownerOf(c.config, one), model.String())))
 	}
 	waiting, running := 0, 0
 	for _, lane := range lanes {

@@ -124,7 +124,8 @@ func rowOf(c *config.Config, one *sessions.Session, version int) sessionRow {
 		row.Delivery = &deliveryPlan{one.LastChannel, one.LastTo, one.LastAccount, one.LastThread}
 	}
 	if hasTokens(one) {
-		row.InputTokens, row.OutputTokens, row.TotalTokens = &one.InputTokens, &one.OutputTokens, &one.TotalTokens
+		total := contextUsed(one)
+		row.InputTokens, row.OutputTokens, row.TotalTokens = &one.InputTokens, &one.OutputTokens, &total
 	}
 	if key, err := coordination.ParseSessionKey(one.Key); err == nil {
 		row.Channel = key.Channel
@@ -146,6 +147,9 @@ func rowOf(c *config.Config, one *sessions.Session, version int) sessionRow {
 func hasTokens(one *sessions.Session) bool {
 	return one.TokensFresh || one.InputTokens != 0 || one.OutputTokens != 0 || one.TotalTokens != 0
 }
+
+// contextUsed is how much of the context window the last answer took, as OpenClaw counts it: what the model was told, without what it said.
+func contextUsed(one *sessions.Session) int64 { return cmp.Or(one.InputTokens, one.TotalTokens) }
 
 func kindOf(one *sessions.Session) string {
 	switch {
@@ -202,7 +206,7 @@ func entryOf(one *sessions.Session, version int) map[string]any {
 		}
 	}
 	if hasTokens(one) {
-		entry["inputTokens"], entry["outputTokens"], entry["totalTokens"] = one.InputTokens, one.OutputTokens, one.TotalTokens
+		entry["inputTokens"], entry["outputTokens"], entry["totalTokens"] = one.InputTokens, one.OutputTokens, contextUsed(one)
 		entry["totalTokensFresh"] = one.TokensFresh
 	}
 	if one.AbortedLastRun {

@@ -207,11 +207,12 @@ func statusOf(one *sessions.Session, c *config.Config, now int64) statusSession 
 		ContextTokens: c.ContextTokens(owner, model.String()),
 	}
 	if hasTokens(one) {
-		row.InputTokens, row.OutputTokens, row.TotalTokens = &one.InputTokens, &one.OutputTokens, &one.TotalTokens
+		total := contextUsed(one)
+		row.InputTokens, row.OutputTokens, row.TotalTokens = &one.InputTokens, &one.OutputTokens, &total
 	}
 	if one.TokensFresh {
 		window := int64(row.ContextTokens)
-		remaining, percent := max(0, window-one.TotalTokens), int64(math.Round(float64(one.TotalTokens)/float64(window)*100))
+		remaining, percent := max(0, window-contextUsed(one)), int64(math.Round(float64(contextUsed(one))/float64(window)*100))
 		row.RemainingTokens, row.PercentUsed = &remaining, &percent
 	}
 	for _, level := range [][2]string{{"think", row.ThinkingLevel}, {"verbose", row.VerboseLevel}, {"reasoning", row.ReasoningLevel},

@@ -260,7 +260,7 @@ func TestStatusShowsSessionsOfAllAndOfEachAgent(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	wanted := statusRow{
 		AgentID: "eden", Key: "agent:eden:s1", Kind: "direct", SessionID: made.Entry.SessionID, Model: "echo-2", ThinkingLevel: "high", Age: 1000,
-		TotalTokens: number(6400), RemainingTokens: number(57600), PercentUsed: number(10), ContextTokens: number(64000), InputTokens: number(6000),
+		TotalTokens: number(6000), RemainingTokens: number(58000), PercentUsed: number(9), ContextTokens: number(64000), InputTokens: number(6000),
 		TotalTokensFresh: true, Flags: []string{"think:high", "id:" + made.Entry.SessionID},
 	}
 	if diff := cmp.Diff(wanted, eden); diff != "" {

@@ -82,7 +82,7 @@ type textBlock struct {
 func textContent(text string) (json.RawMessage, error) { return encoded([]textBlock{{"text", text}}) }
 
 // shown prepares messages for clients: long texts are cut, too large messages replaced, and the oldest dropped if the
-// total is too large. Usage and cost are left out. last is the position of the last message in its transcript, 0 for
+// total is too large. Usage is for clients with positions. last is the position of the last message in its transcript, 0 for
 // clients without positions.
 func (c *shownCache) shown(messages []sessions.Message, last int64) ([]json.RawMessage, error) {
 	encodedOnes := make([]json.RawMessage, len(messages))
@@ -148,6 +148,7 @@ func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, err
 			one.Mark.FromAgent, one.Mark.Provenance = m.Data.FromAgent, m.Data.Provenance
 		case authorAssistant:
 			one.Mark.RunID = m.Data.RunID
+			one.Usage = usageShown(m.Data.Usage)
 		}
 	}
 	body, err := encoded(one)
@@ -158,6 +159,18 @@ func showMessage(m *sessions.Message, at *messagePosition) (json.RawMessage, err
 		return placeholder(one.Role, m.At, oversizedText, reasonOversize, at)
 	}
 	return body, nil
+}
+
+// usageShown is the usage of an answer, nil if it is unknown.
+func usageShown(u *coordination.SessionUsage) *shownUsage {
+	if u == nil {
+		return nil
+	}
+	shown := &shownUsage{Input: u.Input - u.CacheRead - u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, TotalTokens: u.Total}
+	if u.Cost != nil {
+		shown.Cost = shownCost(*u.Cost)
+	}
+	return shown
 }
 
 // Roles of messages.

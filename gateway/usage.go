@@ -28,27 +28,33 @@ func (s *Server) usageMethods() map[string]answer {
 	}
 }
 
-// usageTotals are token counts. Prices are unknown: costs are zero, and MissingCostEntries counts the runs without
-// one.
+// usageTotals are token counts, Input without those of the cache, and costs. Of runs here prices are unknown: their costs are zero, and
+// MissingCostEntries counts them. What was taken over from OpenClaw says what it has cost.
 type usageTotals struct {
 	Input              int64 `json:"input"`
 	Output             int64 `json:"output"`
 	CacheRead          int64 `json:"cacheRead"`
 	CacheWrite         int64 `json:"cacheWrite"`
 	TotalTokens        int64 `json:"totalTokens"`
-	TotalCost          int64 `json:"totalCost"`
-	InputCost          int64 `json:"inputCost"`
-	OutputCost         int64 `json:"outputCost"`
-	CacheReadCost      int64 `json:"cacheReadCost"`
-	CacheWriteCost     int64 `json:"cacheWriteCost"`
+	TotalCost          cost  `json:"totalCost"`
+	InputCost          cost  `json:"inputCost"`
+	OutputCost         cost  `json:"outputCost"`
+	CacheReadCost      cost  `json:"cacheReadCost"`
+	CacheWriteCost     cost  `json:"cacheWriteCost"`
 	MissingCostEntries int64 `json:"missingCostEntries"`
 }
 
+// cost is in 10^-9 of the currency of the prices; clients are told it in the currency.
+type cost int64
+
+func (c cost) MarshalJSON() ([]byte, error) { return json.Marshal(float64(c) / 1e9) }
+
 func (t *usageTotals) add(s *runs.Spent) {
-	t.Input, t.Output, t.TotalTokens = t.Input+s.Input, t.Output+s.Output, t.TotalTokens+s.Total
-	if s.Total > 0 {
-		t.MissingCostEntries += s.Runs
-	}
+	t.Input, t.Output, t.TotalTokens = t.Input+s.Input-s.CacheRead-s.CacheWrite, t.Output+s.Output, t.TotalTokens+s.Total
+	t.CacheRead, t.CacheWrite = t.CacheRead+s.CacheRead, t.CacheWrite+s.CacheWrite
+	t.TotalCost, t.InputCost, t.OutputCost = t.TotalCost+cost(s.Cost.Total), t.InputCost+cost(s.Cost.Input), t.OutputCost+cost(s.Cost.Output)
+	t.CacheReadCost, t.CacheWriteCost = t.CacheReadCost+cost(s.Cost.CacheRead), t.CacheWriteCost+cost(s.Cost.CacheWrite)
+	t.MissingCostEntries += s.Unpriced
 }
 
 // answerUsage answers usage.status, the remaining quota at providers. None is contacted.
@@ -234,18 +240,19 @@ type modelUsage struct {
 type dayTokens struct {
 	Date   string `json:"date"`
 	Tokens int64  `json:"tokens"`
-	Cost   int64  `json:"cost"`
+	Cost   cost   `json:"cost"`
 }
 
 type sessionUsed struct {
 	usageTotals
-	SessionID     string       `json:"sessionId,omitempty"`
-	FirstActivity int64        `json:"firstActivity"`
-	LastActivity  int64        `json:"lastActivity"`
-	DurationMs    int64        `json:"durationMs"`
-	ActivityDates []string     `json:"activityDates"`
-	Daily         []dayTokens  `json:"dailyBreakdown"`
-	Models        []modelUsage `json:"modelUsage"`
+	SessionID     string        `json:"sessionId,omitempty"`
+	FirstActivity int64         `json:"firstActivity"`
+	LastActivity  int64         `json:"lastActivity"`
+	DurationMs    int64         `json:"durationMs"`
+	ActivityDates []string      `json:"activityDates"`
+	Daily         []dayTokens   `json:"dailyBreakdown"`
+	Models        []modelUsage  `json:"modelUsage"`
+	Messages      usageMessages `json:"messageCounts"`
 
 	days   map[string]*usageTotals
 	models map[modelRef]*modelUsage
@@ -256,6 +263,7 @@ func (u *sessionUsed) add(s *runs.Spent, day string) {
 		u.days, u.models, u.FirstActivity = map[string]*usageTotals{}, map[modelRef]*modelUsage{}, s.First
 	}
 	u.usageTotals.add(s)
+	u.Messages.add(s)
 	u.FirstActivity, u.LastActivity = min(u.FirstActivity, s.First), max(u.LastActivity, s.Last)
 	at(u.days, day).add(s)
 	model := at(u.models, modelRef{s.Provider, s.Model})
@@ -268,7 +276,7 @@ func (u *sessionUsed) end() {
 	u.ActivityDates, u.Daily = []string{}, []dayTokens{}
 	for _, day := range daysOf(u.days) {
 		u.ActivityDates = append(u.ActivityDates, day.Date)
-		u.Daily = append(u.Daily, dayTokens{day.Date, day.TotalTokens, 0})
+		u.Daily = append(u.Daily, dayTokens{day.Date, day.TotalTokens, day.TotalCost})
 	}
 	u.Models = modelsUsed(u.models)
 }
@@ -323,7 +331,7 @@ type usageAggregates struct {
 	DailyLatency []any         `json:"dailyLatency"`
 }
 
-// usageMessages counts one message and one answer per run.
+// usageMessages counts one message and one answer per run; of what was taken over, each answer.
 type usageMessages struct {
 	Total       int64 `json:"total"`
 	User        int64 `json:"user"`
@@ -334,7 +342,7 @@ type usageMessages struct {
 }
 
 func (m *usageMessages) add(s *runs.Spent) {
-	m.Total, m.User, m.Assistant = m.Total+2*s.Runs, m.User+s.Runs, m.Assistant+s.Runs
+	m.Total, m.User, m.Assistant = m.Total+s.Questions+s.Runs, m.User+s.Questions, m.Assistant+s.Runs
 	m.ToolCalls, m.ToolResults, m.Errors = m.ToolCalls+s.ToolCalls, m.ToolResults+s.ToolCalls, m.Errors+s.Failed
 }
 
@@ -353,7 +361,7 @@ type usageGroup struct {
 type usageDaily struct {
 	Date      string `json:"date"`
 	Tokens    int64  `json:"tokens"`
-	Cost      int64  `json:"cost"`
+	Cost      cost   `json:"cost"`
 	Messages  int64  `json:"messages"`
 	ToolCalls int64  `json:"toolCalls"`
 	Errors    int64  `json:"errors"`
@@ -364,7 +372,7 @@ type dailyModel struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Tokens   int64  `json:"tokens"`
-	Cost     int64  `json:"cost"`
+	Cost     cost   `json:"cost"`
 	Count    int64  `json:"count"`
 }
 
@@ -461,10 +469,11 @@ func (g *usageAggregates) of(spent []runs.Spent, zone *time.Location, totals *us
 			at(channels, key.Channel).add(one)
 		}
 		day := at(daily, date)
-		day.Date, day.Tokens, day.Messages = date, day.Tokens+one.Total, day.Messages+2*one.Runs
-		day.ToolCalls, day.Errors = day.ToolCalls+one.ToolCalls, day.Errors+one.Failed
+		day.Date, day.Tokens, day.Messages = date, day.Tokens+one.Total, day.Messages+one.Questions+one.Runs
+		day.ToolCalls, day.Errors, day.Cost = day.ToolCalls+one.ToolCalls, day.Errors+one.Failed, day.Cost+cost(one.Cost.Total)
 		m := at(dayModels, dayModel{date, ref})
 		m.Date, m.Provider, m.Model, m.Tokens, m.Count = date, one.Provider, one.Model, m.Tokens+one.Total, m.Count+one.Runs
+		m.Cost += cost(one.Cost.Total)
 	}
 	for _, one := range used {
 		one.end()
@@ -505,9 +514,9 @@ type usagePoint struct {
 	CacheRead   int64 `json:"cacheRead"`
 	CacheWrite  int64 `json:"cacheWrite"`
 	Total       int64 `json:"totalTokens"`
-	Cost        int64 `json:"cost"`
+	Cost        cost  `json:"cost"`
 	SoFar       int64 `json:"cumulativeTokens"`
-	SoFarOfCost int64 `json:"cumulativeCost"`
+	SoFarOfCost cost  `json:"cumulativeCost"`
 }
 
 // maxPoints is the maximum length of a series; the newest points are kept.
@@ -523,16 +532,7 @@ func (s *Server) answerUsageSeries(ctx context.Context, call *wire.Call) (any, e
 	if err != nil {
 		return nil, err
 	}
-	points, soFar := []usagePoint{}, int64(0)
-	for i := range spent {
-		one := &spent[i]
-		if soFar += one.Total; len(points) > 0 && points[len(points)-1].Timestamp == one.At { // another model
-			last := &points[len(points)-1]
-			last.Input, last.Output, last.Total, last.SoFar = last.Input+one.Input, last.Output+one.Output, last.Total+one.Total, soFar
-			continue
-		}
-		points = append(points, usagePoint{Timestamp: one.At, Input: one.Input, Output: one.Output, Total: one.Total, SoFar: soFar})
-	}
+	points := pointsOf(spent)
 	one, err := s.sessionByKey(ctx, key)
 	if err != nil {
 		return nil, err
@@ -545,6 +545,24 @@ func (s *Server) answerUsageSeries(ctx context.Context, call *wire.Call) (any, e
 		a.SessionID = one.ID
 	}
 	return a, nil
+}
+
+// pointsOf adds up what was spent in the same time.
+func pointsOf(spent []runs.Spent) []usagePoint {
+	points := []usagePoint{}
+	var soFar usageTotals
+	for i := range spent {
+		one := &spent[i]
+		soFar.add(one)
+		if len(points) == 0 || points[len(points)-1].Timestamp != one.At {
+			points = append(points, usagePoint{Timestamp: one.At})
+		}
+		p := &points[len(points)-1]
+		p.Input, p.Output, p.Total = p.Input+one.Input-one.CacheRead-one.CacheWrite, p.Output+one.Output, p.Total+one.Total
+		p.CacheRead, p.CacheWrite, p.Cost = p.CacheRead+one.CacheRead, p.CacheWrite+one.CacheWrite, p.Cost+cost(one.Cost.Total)
+		p.SoFar, p.SoFarOfCost = soFar.TotalTokens, soFar.TotalCost
+	}
+	return points
 }
 
 func (s *Server) usageKey(call *wire.Call) (coordination.SessionKey, error) {
@@ -560,10 +578,11 @@ func (s *Server) usageKey(call *wire.Call) (coordination.SessionKey, error) {
 
 // usageLog is a message of a session with its answer's usage.
 type usageLog struct {
-	Timestamp int64  `json:"timestamp"`
-	Role      string `json:"role"`
-	Content   string `json:"content"`
-	Tokens    int64  `json:"tokens,omitempty"`
+	Timestamp int64   `json:"timestamp"`
+	Role      string  `json:"role"`
+	Content   string  `json:"content"`
+	Tokens    int64   `json:"tokens,omitempty"`
+	Cost      float64 `json:"cost,omitempty"`
 }
 
 // maxUsageText is how much of a message a usage log shows.
@@ -605,6 +624,9 @@ func (s *Server) answerUsageLogs(ctx context.Context, call *wire.Call) (any, err
 		}
 		if m.Data.Usage != nil {
 			one.Tokens = m.Data.Usage.Total
+			if m.Data.Usage.Cost != nil {
+				one.Cost = m.Data.Usage.Cost.Total
+			}
 		}
 		logs = append(logs, one)
 	}

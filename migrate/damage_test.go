@@ -56,6 +56,22 @@ func TestDamageIsListedAndTheRestTaken(t *testing.T) {
 	}
 }
 
+// A clock that was set back, or far ahead, changes no order: messages are as they were written, each with its own time.
+func TestClocksThatJump(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.store(stored(mainKey, "t1", ""))
+	h.transcript("t1.jsonl", header("t1"), said("a1", "user", "at ten", 0), said("a2", "assistant", "a day later", 86_400), said("a3", "user", "at ten again", 1))
+	if r := h.migrate(); !r.Complete || len(r.Left) > 0 {
+		t.Errorf("report %+v", r)
+	}
+	h.wantShown("t1", "user: at ten", "assistant: a day later", "user: at ten again")
+	before := h.head()
+	if h.migrate(); h.head() != before {
+		t.Errorf("the second run has added %d events", h.head()-before)
+	}
+}
+
 // A line of 200 MB costs no memory, and is left.
 func TestLongLinesAreLeft(t *testing.T) {
 	t.Parallel()

@@ -97,6 +97,42 @@ func TestDatabasesAreReadWhileTheyAreWritten(t *testing.T) {
 	h.wantShown("t1.r2", "user: fourth")
 }
 
+// A lock that OpenClaw holds keeps nothing waiting: what is committed is read, and nothing else.
+func TestLockedDatabasesAreReadAsTheyWereCommitted(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	db := h.edenDatabase()
+	held, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if _, err := held.ExecContext(t.Context(), "BEGIN IMMEDIATE; UPDATE session_nodes SET entry_json = '{}'; DELETE FROM transcript_events"); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.migrate(); !r.Complete {
+		t.Errorf("report %+v", r)
+	}
+	h.wantShown("t1.r1", "user: second")
+	if _, err := held.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A transcript that comes before one that was taken over cannot be put before it.
+func TestOlderTranscriptsAreLeft(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	db := h.edenDatabase()
+	h.migrate()
+	h.exec(db, "INSERT INTO session_windows VALUES ('t0', 'agent:eden:main', 0)")
+	h.events(db, "t0", 0, header("t0"), said("z1", "user", "before", 0))
+	r := h.migrate()
+	wantReason(t, r, migrate.ReasonOlder, false)
+	h.wantShown("t1", "user: first")
+	h.wantShown("t0")
+}
+
 func TestCompressedEntriesBranchesAndArchives(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

@@ -110,19 +110,64 @@ func usageOf(raw []byte) *coordination.SessionUsage {
 	if raw[0] != '{' {
 		return nil
 	}
-	var input, output, total float64
+	var u coordination.SessionUsage
+	total := false
 	eachField(raw, func(name string, raw []byte) {
 		n, _ := coordination.NumberValue(raw)
 		switch name {
-		case "input", "cacheRead", "cacheWrite":
-			input += n
+		case "input":
+			u.Input = tokens(n)
+		case "cacheRead":
+			u.CacheRead = tokens(n)
+		case "cacheWrite":
+			u.CacheWrite = tokens(n)
 		case "output":
-			output = n
-		case "totalTokens":
+			u.Output = tokens(n)
+		case "totalTokens", "total":
+			u.Total, total = tokens(n), true
+		case "cost":
+			u.Cost = costOf(raw)
+		}
+	})
+	u.Input += u.CacheRead + u.CacheWrite
+	if !total {
+		u.Total = u.Input + u.Output
+	}
+	return &u
+}
+
+// tokens is a number of tokens. One that cannot be is none.
+func tokens(n float64) int64 {
+	if n > 0 && n < 1<<53 {
+		return int64(n)
+	}
+	return 0
+}
+
+// costOf reads what an answer has cost, nil if it does not say so.
+func costOf(raw []byte) *coordination.UsageCost {
+	var c coordination.UsageCost
+	total := -1.0
+	eachField(raw, func(name string, raw []byte) {
+		n, is := coordination.NumberValue(raw)
+		switch {
+		case !is || n < 0:
+		case name == "input":
+			c.Input = n
+		case name == "output":
+			c.Output = n
+		case name == "cacheRead":
+			c.CacheRead = n
+		case name == "cacheWrite":
+			c.CacheWrite = n
+		case name == "total":
 			total = n
 		}
 	})
-	return &coordination.SessionUsage{Input: int64(input), Output: int64(output), Total: int64(total)}
+	if c.Total = total; total < 0 {
+		return nil
+	}
+	return &c
 }
 
 // eachField visits the members of an object in valid JSON. Something else has none.

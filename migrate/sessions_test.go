@@ -3,7 +3,10 @@ package migrate_test
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pronto-lab/openclawd/coordination"
 	"github.com/pronto-lab/openclawd/coordination/session"
@@ -49,6 +52,51 @@ func TestSessionsKeepWhatTheyHave(t *testing.T) {
 	})
 	if m[0].ID() != "a2" || m[0].At != 1795860002000 || m[0].Data.StopReason != "toolUse" || len(m[0].Data.Content) == 0 || m[1].Data.ToolCallID != "c1" || !m[1].Data.IsError {
 		t.Errorf("messages %+v", m)
+	}
+}
+
+// Usage is in the messages, so it is taken over once; what came since is added.
+func TestUsageIsTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	answer := func(id string, second int, usage string) string {
+		text := strings.Replace(said(id, "assistant", "so", second), `"role"`, `"provider":"fake","model":"m","stopReason":"stop","usage":`+usage+`,"role"`, 1)
+		return text
+	}
+	const priced = `{"input":10,"output":20,"cacheRead":30,"cacheWrite":40,"totalTokens":100,"cost":{"input":0.00001,"output":0.00004,"cacheRead":0.000003,"cacheWrite":0.00005,"total":0.000103}}`
+	h.store(stored(mainKey, "t1", ""))
+	h.transcript("t0.jsonl.reset.2026-11-28T11-00-00.000Z", header("t0"), answer("z1", 1, priced))
+	lines := []string{header("t1"), said("a1", "user", "hello", 1), answer("a2", 2, priced), answer("a3", 3, `{"input":1,"output":2}`), answer("a4", 4, `"none"`),
+		answer("a5", 5, `{"input":-1,"output":1e300,"totalTokens":"x","cost":{"total":-1}}`)}
+	h.transcript("t1.jsonl", lines...)
+	used := func() map[string]sessions.Usage {
+		all := map[string]sessions.Usage{}
+		for _, u := range projectiontest.Read(t, h.db, func(ctx context.Context, tx *sql.Tx) ([]sessions.Usage, error) {
+			return sessions.UsageIn(ctx, tx, sessions.UsageQuery{To: now.UnixMilli() * 2})
+		}) {
+			u.First, u.Last, u.Quarter = 0, 0, 0
+			all[u.SessionKey] = u
+		}
+		return all
+	}
+	old := sessions.Usage{SessionKey: "agent:eden:archive:t0", Provider: "fake", Model: "m", Agent: "eden", Answers: 1, Questions: 1, Input: 80, Output: 20, Total: 100,
+		CacheRead: 30, CacheWrite: 40, Cost: sessions.Cost{Input: 10_000, Output: 40_000, CacheRead: 3_000, CacheWrite: 50_000, Total: 103_000}}
+	current := old
+	current.SessionKey, current.Answers, current.Questions, current.Unpriced = mainKey, 3, 3, 2
+	current.Input, current.Output, current.Total = 81, 22, 103
+	want := map[string]sessions.Usage{old.SessionKey: old, mainKey: current}
+	for range 2 {
+		h.migrate()
+		if diff := cmp.Diff(want, used()); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	h.transcript("t1.jsonl", append(lines, answer("a6", 6, `{"output":5,"total":7}`))...)
+	h.migrate()
+	current.Answers, current.Questions, current.Unpriced, current.Output, current.Total = 4, 4, 3, 27, 110
+	want[mainKey] = current
+	if diff := cmp.Diff(want, used()); diff != "" {
+		t.Fatal(diff)
 	}
 }
 

@@ -36,7 +36,7 @@ var source = map[string]string{
 		`"providerOverride":"fake"},"agent:eden:subagent:u":{"sessionId":"t2","updatedAt":1795888200000,"spawnedBy":"agent:eden:main","spawnDepth":1}}`,
 	"agents/eden/sessions/t1.jsonl": `{"type":"session","version":3,"id":"t1","timestamp":"2026-11-28T09:59:59.000Z","cwd":"/w"}
 {"type":"message","id":"a1","timestamp":"2026-11-28T10:00:01.000Z","message":{"role":"user","content":"1 < 2 & ü","timestamp":1795860001000,"provenance":{"kind":"external_user"}}}
-{"type":"message","id":"a2","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"x"}}],"api":"openai-completions","provider":"fake","model":"echo-1","usage":{"input":100,"output":20,"totalTokens":120},"stopReason":"toolUse","timestamp":1795860002000}}
+{"type":"message","id":"a2","timestamp":"2026-11-28T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"x"}}],"api":"openai-completions","provider":"fake","model":"echo-1","usage":{"input":70,"output":20,"cacheRead":30,"totalTokens":120,"cost":{"input":0.1,"output":0.2,"total":0.3}},"stopReason":"toolUse","timestamp":1795860002000}}
 {"type":"message","id":"a3","timestamp":"2026-11-28T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"no file"}],"isError":true,"timestamp":1795860003000}}
 {"type":"message","id":"a3","timestamp":"2026-11-28T10:00:04.000Z","message":{"role":"user","content":"same id","timestamp":1795860004000}}
 {"type":"compaction","id":"a4","timestamp":"2026-11-28T10:00:05.000Z","summary":"They compared numbers."}

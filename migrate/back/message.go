@@ -44,12 +44,12 @@ type provenance struct {
 }
 
 type usage struct {
-	Input      int64              `json:"input"`
-	Output     int64              `json:"output"`
-	CacheRead  int64              `json:"cacheRead"`
-	CacheWrite int64              `json:"cacheWrite"`
-	Total      int64              `json:"totalTokens"`
-	Cost       map[string]float64 `json:"cost"`
+	Input      int64                  `json:"input"` // without those of the cache
+	Output     int64                  `json:"output"`
+	CacheRead  int64                  `json:"cacheRead"`
+	CacheWrite int64                  `json:"cacheWrite"`
+	Total      int64                  `json:"totalTokens"`
+	Cost       coordination.UsageCost `json:"cost"`
 }
 
 // entry converts a message. Two messages of one id cannot be in one transcript: the later one has that of its event.
@@ -86,9 +86,12 @@ func convert(m *coordination.SessionMessage, content json.RawMessage, at int64) 
 		s.Provider, s.Model = "openclaw", "gateway-injected"
 	}
 	s.StopReason, s.Error = cmp.Or(m.StopReason, "stop"), m.Error
-	s.Usage = &usage{Cost: map[string]float64{"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
+	s.Usage = &usage{}
 	if u := m.Usage; u != nil {
-		s.Usage.Input, s.Usage.Output, s.Usage.Total = u.Input, u.Output, u.Total
+		*s.Usage = usage{Input: u.Input - u.CacheRead - u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
+		if u.Cost != nil {
+			s.Usage.Cost = *u.Cost
+		}
 	}
 	return s
 }

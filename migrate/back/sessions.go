@@ -119,7 +119,8 @@ func entryOf(s *sessions.Session) map[string]any {
 		}
 	}
 	if s.TokensFresh {
-		e["inputTokens"], e["outputTokens"], e["totalTokens"], e["totalTokensFresh"] = s.InputTokens, s.OutputTokens, s.TotalTokens, true
+		// OpenClaw counts what the model was told as the total: so much of the context window is used.
+		e["inputTokens"], e["outputTokens"], e["totalTokens"], e["totalTokensFresh"] = s.InputTokens, s.OutputTokens, cmp.Or(s.InputTokens, s.TotalTokens), true
 	}
 	return e
 }

@@ -183,7 +183,7 @@ func brief(r run.Result) string {
 	if o := r.Over; o != nil {
 		text += strings.TrimRight(fmt.Sprintf(" | %s %s%s%s %s/%s", o.Text, o.StopReason, o.Reason, o.ErrorClass, o.Provider, o.Model), " /")
 		if o.Usage != nil {
-			text += fmt.Sprint(" ", *o.Usage)
+			text += fmt.Sprintf(" {%d %d %d}", o.Usage.Input, o.Usage.Output, o.Usage.Total)
 		}
 	}
 	return text

@@ -18,13 +18,16 @@ type eventData struct {
 	set   map[string]json.RawMessage
 	unset []string
 
-	author, text, by               string
+	author, text, by, runID        string
 	provider, model, stopReason    string
 	usage                          *usage
 	channel, to, account, threadID string
 }
 
-type usage struct{ input, output, total int64 }
+type usage struct {
+	input, output, total, cacheRead, cacheWrite int64
+	cost                                        *[5]int64 // nil: unknown
+}
 
 // streamPrefix is the prefix of the names of sessions' streams.
 const streamPrefix = "session/"
@@ -80,6 +83,8 @@ func (d *eventData) member(name string) *string {
 		return &d.text
 	case "by":
 		return &d.by
+	case "runId":
+		return &d.runID
 	case "provider":
 		return &d.provider
 	case "model":
@@ -115,9 +120,10 @@ const maxCount = 1 << 53
 
 func readUsage(raw []byte) *usage {
 	var u usage
-	counts := map[string]*int64{"input": &u.input, "output": &u.output, "total": &u.total}
 	if coordination.EachField(raw, func(name string, value []byte) bool {
-		if n := counts[name]; n != nil {
+		if name == "cost" {
+			u.cost = readCost(value)
+		} else if n := u.count(name); n != nil {
 			count, _ := coordination.NumberValue(value)
 			*n = int64(min(max(count, 0), maxCount))
 		}
@@ -126,6 +132,23 @@ func readUsage(raw []byte) *usage {
 		return nil
 	}
 	return &u
+}
+
+// count returns the destination for a number of that name, or nil.
+func (u *usage) count(name string) *int64 {
+	switch name {
+	case "input":
+		return &u.input
+	case "output":
+		return &u.output
+	case "total":
+		return &u.total
+	case "cacheRead":
+		return &u.cacheRead
+	case "cacheWrite":
+		return &u.cacheWrite
+	}
+	return nil
 }
 
 // isID reports whether text can be the name of a transcript.

@@ -12,13 +12,13 @@ import (
 const Name = "session"
 
 // version of the fold. Increment it with every change of what it writes.
-const version = "2"
+const version = "3"
 
 // Definition describes the projection "session".
 func Definition() projections.Definition {
 	return projections.Definition{
 		Name: Name, Version: version, Kind: projections.Decision,
-		Tables: []string{"session_keys", "sessions", "session_labels", "session_agents", "session_transcripts", "session_messages"},
+		Tables: []string{"session_keys", "sessions", "session_labels", "session_agents", "session_transcripts", "session_messages", "session_usage"},
 		New: func(name func(string) string) projections.Projector {
 			return &projector{
 				keys:        newKeys(name("session_keys")),
@@ -26,6 +26,7 @@ func Definition() projections.Definition {
 				labels:      newLabels(name("session_labels")),
 				agents:      newAgents(name("session_agents")),
 				transcripts: newTranscripts(name("session_transcripts")),
+				usage:       newUsage(name("session_usage")),
 				messages:    projections.NewInserts(name("session_messages"), "transcript_id", "seq"),
 			}
 		},
@@ -38,11 +39,12 @@ type projector struct {
 	labels      *projections.Table[string, label]
 	agents      *projections.Table[string, agent]
 	transcripts *projections.Table[string, transcript]
+	usage       *projections.Table[usageKey, Usage]
 	messages    *projections.Inserts
 }
 
 func (p *projector) Rows() []projections.Rows {
-	return []projections.Rows{p.keys, p.sessions, p.labels, p.agents, p.transcripts, p.messages}
+	return []projections.Rows{p.keys, p.sessions, p.labels, p.agents, p.transcripts, p.usage, p.messages}
 }
 
 // Apply folds one event of a session. It never refuses an event: inconsistent ones change nothing.
@@ -123,7 +125,7 @@ func (p *projector) message(tx eventstore.Tx, e *projections.Event, k coordinati
 		}
 		t.messages++
 		p.messages.Add(t.id, e.Seq)
-		return nil
+		return p.use(tx, e, k, d, nil)
 	}
 	s, err := p.findOrCreate(tx, e, k, d)
 	if err != nil {
@@ -131,7 +133,7 @@ func (p *projector) message(tx eventstore.Tx, e *projections.Event, k coordinati
 	}
 	s.addMessage(e, d)
 	p.messages.Add(s.transcript, e.Seq)
-	return nil
+	return p.use(tx, e, k, d, s)
 }
 
 func (p *projector) reset(tx eventstore.Tx, e *projections.Event, k coordination.SessionKey, d *eventData) error {

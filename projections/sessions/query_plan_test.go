@@ -36,6 +36,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		"state":              {selectState, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},
 		"last route":         {selectLastRoute, []any{"k"}, "SEARCH k USING COVERING INDEX sqlite_autoindex_session_keys_1 (name=?)"},
 		"version of stream":  {selectVersion, []any{"s"}, "SEARCH e USING COVERING INDEX events_by_stream (stream_id=?)"},
+		"usage":              {selectUsage + usageInOrder, []any{1, 2}, "SEARCH session_usage USING PRIMARY KEY (quarter>? AND quarter<?)"},
 		"who has that label": {selectHolder, []any{"x"}, "SEARCH l USING PRIMARY KEY (label=?)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -616,6 +616,32 @@ CREATE TABLE session_transcripts (
   messages   INTEGER NOT NULL      -- once it is closed; until then sessions.messages counts
 ) STRICT;
 
+CREATE TABLE session_usage (
+  quarter      INTEGER NOT NULL,  -- of an hour: ms since 1970 / 900000
+  session_key  TEXT NOT NULL,
+  provider     TEXT NOT NULL,     -- or ''
+  model        TEXT NOT NULL,     -- or ''
+  agent        TEXT NOT NULL,     -- of the key, in lower case, or ''
+  answers      INTEGER NOT NULL,
+  questions    INTEGER NOT NULL,  -- answers that ended a turn
+  failed       INTEGER NOT NULL,  -- answers that are errors
+  tool_calls   INTEGER NOT NULL,  -- results of tools that follow them
+  unpriced     INTEGER NOT NULL,  -- answers that say no cost
+  input_tokens       INTEGER NOT NULL, -- those of the cache included
+  output_tokens      INTEGER NOT NULL,
+  total_tokens       INTEGER NOT NULL,
+  cache_read_tokens  INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  input_cost         INTEGER NOT NULL, -- 10^-9 of what the prices are in, as all costs
+  output_cost        INTEGER NOT NULL,
+  cache_read_cost    INTEGER NOT NULL,
+  cache_write_cost   INTEGER NOT NULL,
+  total_cost         INTEGER NOT NULL,
+  first_at     INTEGER NOT NULL,  -- ms since 1970
+  last_at      INTEGER NOT NULL,
+  PRIMARY KEY (quarter, session_key, provider, model)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sessions (
   id            INTEGER PRIMARY KEY, -- session_keys.id
   key           TEXT NOT NULL,       -- session_keys.name, so that a list needs no join
@@ -1021,6 +1047,8 @@ CREATE INDEX runs_open_by_work_session ON runs (work_session, over_seq) WHERE ov
 CREATE INDEX session_profiles_by_previous ON session_profiles (previous) WHERE previous <> '';
 
 CREATE INDEX session_transcripts_by_key ON session_transcripts (key_id);
+
+CREATE INDEX session_usage_by_session ON session_usage (session_key, quarter);
 
 CREATE INDEX sessions_by_agent ON sessions (agent, updated_at DESC, made_seq);
 
