@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 
 // An MCP server over standard input and output. Its tool `book` asks for input from a person, and says what it got.
 
+/** @param {object} message */
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
 const form = {
@@ -15,10 +16,11 @@ const form = {
   },
 };
 
-/** Calls that wait for an answer, by the id of the request for it. */
+/** Calls that wait for an answer, by the id of the request for it. @type {Map<string, unknown>} */
 const waiting = new Map();
 let asked = 0;
 
+/** @type {Record<string, (params: any) => object>} */
 const answers = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
@@ -31,6 +33,7 @@ const answers = {
   }),
 };
 
+/** @param {any} message */
 function hear({ id, method, params, result, error }) {
   if (method === undefined) {
     const call = waiting.get(id);
@@ -45,9 +48,9 @@ function hear({ id, method, params, result, error }) {
       method: 'elicitation/create',
       params: { message: '누가 여행하나요?', requestedSchema: form },
     });
-  } else if (answers[method]) {
-    send({ id, result: answers[method](params) });
   } else if (id !== undefined) {
+    const answer = answers[method];
+    if (answer) return send({ id, result: answer(params) });
     send({ id, error: { code: -32601, message: `There is no ${method}.` } });
   }
 }
