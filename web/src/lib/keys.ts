@@ -52,13 +52,13 @@ export function handleKey(event: KeyboardEvent): void {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // A dialog has its own keys.
+  if (isTyping(event.target) || (event.target instanceof Element && event.target.closest('[role="dialog"]'))) return;
   if (event.key === 'Escape') {
-    if (!isTyping(event.target)) run('Escape', event);
+    run('Escape', event);
     return;
   }
-  if (!singleKeys.on || isTyping(event.target)) return;
-  // A dialog has its own keys.
-  if (event.target instanceof Element && event.target.closest('[role="dialog"]')) return;
+  if (!singleKeys.on) return;
   // A letter is the key it is on, whatever the keyboard writes: with a Korean layout j writes ㅓ.
   const letter = /^Key([A-Z])$/.exec(event.code)?.[1];
   const key = letter

@@ -23,8 +23,12 @@ const rules = [
   { answer: { text: '받았습니다: **{{message}}**' } },
 ];
 
-/** Writes the state directory of a team that answers by a script, and can be talked to. */
-export async function writeTeam(dir: string, lines: Line[] = []) {
+/** Writes the state directory of a team that answers by a script, to which rules and settings may be added, and can be talked to. */
+export async function writeTeam(
+  dir: string,
+  lines: Line[] = [],
+  more: { rules?: object[]; settings?: Record<string, unknown> } = {},
+) {
   const list = [
     { id: 'eden', name: '이든' },
     { id: 'ieum', name: '이음' },
@@ -32,12 +36,13 @@ export async function writeTeam(dir: string, lines: Line[] = []) {
   for (const { workspace } of list) await mkdir(workspace, { recursive: true });
   await mkdir(join(dir, 'logs'), { recursive: true });
   await writeFile(join(dir, 'logs/coordination-events.ndjson'), textOf(lines));
-  await writeFile(join(dir, 'script.json'), JSON.stringify({ rules }));
+  await writeFile(join(dir, 'script.json'), JSON.stringify({ rules: [...(more.rules ?? []), ...rules] }));
   await writeFile(
     join(dir, 'openclaw.json'),
     JSON.stringify({
       models: { scripted: { script: 'script.json' } },
       agents: { defaults: { model: 'scripted/echo', taskContinuation: { enabled: false } }, list },
+      ...more.settings,
     }),
   );
 }

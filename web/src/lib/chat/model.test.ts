@@ -166,6 +166,26 @@ describe('chat', () => {
     expect(shown(state)).toEqual(['>a', '<let me see', '~there are two running']);
   });
 
+  it('has a message once whose run waits in the queue again', () => {
+    const items = [{ runId: 'r', message: user(1, 'a', 'r'), acceptedAt: 1 }];
+    const state = withHistory(empty, history([user(1, 'a', 'r')], { pendingInputs: { items, total: 1 } }), 1);
+    expect(shown(state)).toEqual(['>a']);
+  });
+
+  it('has a call once that waited for a person, and began once more after that', () => {
+    const called = (phase: string, ts: number) => ({
+      runId: 'r',
+      sessionKey: 'agent:eden:main',
+      stream: 'tool',
+      ts,
+      data: { phase, name: 'exec', toolCallId: 'c', args: {} },
+    });
+    let state = withAgent(empty, called('start', 100), 1);
+    state = withAgent(state, called('start', 9000), 2);
+    state = withAgent(state, called('result', 9012), 3);
+    expect(state.runs[0]!.tools).toMatchObject([{ id: 'c', ok: true, ms: 12 }]);
+  });
+
   it('has an answer once when the transcript comes before the events of the run', () => {
     const asked = withHistory(empty, history([user(1, 'a', 'r')]), 1);
     const half = withChat(asked, delta('r', 'on'), 2);

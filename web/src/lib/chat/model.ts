@@ -210,11 +210,11 @@ export function withHistory(state: State, history: History, asked: number): Stat
   const joined = same && first !== undefined && state.messages.some(({ key }) => keys.has(key));
   const before = joined ? state.messages.filter(({ seq }) => seq < first.seq) : [];
   const messages = [...before, ...fresh];
-  const pending = (history.pendingInputs?.items ?? []).map(({ runId, message, acceptedAt }) => ({
-    runId,
-    text: textOf(message.content),
-    time: acceptedAt,
-  }));
+  const begun = new Set(messages.map(({ runId }) => runId));
+  // A run that waits for a person is in the queue again, and its message in the transcript.
+  const pending = (history.pendingInputs?.items ?? [])
+    .filter(({ runId }) => !begun.has(runId))
+    .map(({ runId, message, acceptedAt }) => ({ runId, text: textOf(message.content), time: acceptedAt }));
   const called = new Set(fresh.flatMap(({ tools }) => tools.map(({ id }) => id)));
   const known = new Set([...messages.flatMap(({ runId }) => runId ?? []), ...pending.map(({ runId }) => runId)]);
   return {
@@ -313,7 +313,9 @@ export function withAgent(state: State, event: AgentEvent, time: number): State 
     const earlier = run.text === '' ? run.earlier : [...run.earlier, { text: run.text, moment }];
     // `ms` is the time of the beginning until the result is there.
     const tool: Tool = { id, name: data.name ?? '', args: data.args, ok: null, result: '', ms: at };
-    return { ...run, text: '', earlier, tools: [...run.tools, tool] };
+    // A call that waited for a person begins once more.
+    const others = run.tools.filter((other) => other.id !== id);
+    return { ...run, text: '', earlier, tools: [...others, tool] };
   });
 }
 

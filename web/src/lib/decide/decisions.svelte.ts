@@ -38,10 +38,18 @@ export interface Outcome {
   error: string;
 }
 
+/** Values that the server refused, and why. */
+export interface Fault {
+  error: ApiError;
+  values: Values;
+}
+
 /** Decisions about approvals, by the approval's id. They outlive the card that took them, because they are sent later. */
 class Decisions {
   held: Record<string, Held> = $state({});
   outcomes: Record<string, Outcome> = $state({});
+  /** What was given for an input and is to be corrected. */
+  faults: Record<string, Fault> = $state({});
   reasons: string[] = $state.raw(stored('reasons'));
   /** Name that signs where the session has none. */
   typed = $state(localStorage.getItem('by') ?? '');
@@ -73,6 +81,7 @@ class Decisions {
   ): void {
     if (this.held[approval.id]) return;
     if (reason) this.remember(reason);
+    delete this.faults[approval.id];
     this.held[approval.id] = {
       approve,
       reason,
@@ -137,6 +146,7 @@ class Decisions {
       const failed = error instanceof ApiError ? error : new ApiError('internal', 0, String(error));
       const late = failed.code === 'wrong_state' || failed.code === 'conflict' || failed.code === 'not_found';
       outcome = { approval, mine: false, decision: late ? await this.#decided(id) : null, error: failed.code };
+      if (failed.details.field?.startsWith('values')) this.faults[id] = { error: failed, values };
       if (!late) toasts.say(`${errorSentence(failed.code)} ${failed.details.hint ?? failed.message}`, 'error', 10_000);
     }
     if (outcome.mine || outcome.decision || outcome.error === 'wrong_state') this.outcomes[id] = outcome;

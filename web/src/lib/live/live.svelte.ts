@@ -119,13 +119,15 @@ class Live {
     this.#stale.forEach((listen) => listen(keys, seq, touched));
   }
 
-  /** Copies the connection's numbers, the state at once and the others at the pace of the screen. */
+  /** Copies what the connection says of itself: at once when its state changes, and else at the pace of the screen. */
   #draw(): void {
-    if (this.state !== this.#client.state) this.state = this.#client.state;
-    this.#copy();
+    if (this.state === this.#client.state) this.#drawSoon();
+    else this.#copy();
   }
 
-  #copy = paced(() => {
+  #drawSoon = paced(() => this.#copy());
+
+  #copy(): void {
     const client = this.#client;
     this.state = client.state;
     this.seq = client.seq ?? 0;
@@ -133,7 +135,7 @@ class Live {
     this.lastFrameAt = client.lastFrameAt;
     this.reconnects = client.reconnects;
     this.retryAt = client.retryAt;
-  });
+  }
 }
 
 export const live = new Live();
