@@ -1,7 +1,9 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -46,6 +48,8 @@ type bot struct {
 const (
 	pollTime  = 50 * time.Second // how long Telegram waits for updates; its maximum
 	pollLimit = 100              // updates at once; its maximum
+
+	longEnough = time.Minute // duration of a connection after which its earlier failures are forgotten
 )
 
 // startBot starts connecting a bot. It ends with the context, or with cancel.
@@ -79,9 +83,9 @@ func (b *bot) live() {
 	defer b.introduce()
 	o, failures := b.bots.o, 0
 	for b.ctx.Err() == nil {
+		began := o.Now()
 		err := b.begin()
 		if err == nil {
-			failures = 0
 			b.introduce()
 			b.awaitOthers()
 			if b.own.Webhook.URL != "" {
@@ -92,6 +96,9 @@ func (b *bot) live() {
 		}
 		if err == nil || b.ctx.Err() != nil { // it ends, even if its own context is told of that a moment later
 			break
+		}
+		if o.Now().Sub(began) >= longEnough {
+			failures = 0
 		}
 		failures++
 		wait := b.failed(b.troubleOf(err), max(o.Retries().After(failures), err.Failure.RetryAfter))
@@ -194,19 +201,30 @@ func (b *bot) receive() *channel.Error {
 			}
 			return refused
 		}
-		updates, unread := result[[]updateShape]("receive updates", b.account, a)
+		updates, unread := result[[]json.RawMessage]("receive updates", b.account, a)
 		if unread != nil {
 			return unread.(*channel.Error)
 		}
 		b.ready()
-		for i := range updates {
-			if !b.update(&updates[i]) {
+		for _, one := range updates {
+			if !b.take(one) {
 				return nil
 			}
-			b.offset = updates[i].ID + 1
 		}
 	}
 	return nil
+}
+
+// take handles one update of a poll; false if it was not. One that cannot be read would stop all others: it is skipped.
+func (b *bot) take(raw json.RawMessage) bool {
+	u, err := readUpdate(raw)
+	if err != nil {
+		b.log.Warn("cannot read an update of Telegram; skipped", "update", u.ID, "err", err)
+	} else if !b.update(&u) {
+		return false
+	}
+	b.offset = cmp.Or(u.ID, b.offset) + 1
+	return true
 }
 
 // ready records that the bot is connected.

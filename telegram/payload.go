@@ -157,6 +157,18 @@ type memberChangeShape struct {
 	New  memberShape `json:"new_chat_member"`
 }
 
+// readUpdate reads an update. With an error the id is known at least, if it is a number.
+func readUpdate(raw json.RawMessage) (u updateShape, err error) {
+	if err = json.Unmarshal(raw, &u); err != nil {
+		id := struct {
+			ID int64 `json:"update_id"`
+		}{}
+		_ = json.Unmarshal(raw, &id) // 0
+		u = updateShape{ID: id.ID}
+	}
+	return u, err
+}
+
 // allowedUpdates are the kinds of updates that bots ask for.
 var allowedUpdates = []string{"message", "edited_message", "callback_query", "my_chat_member", "message_reaction"}
 

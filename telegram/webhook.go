@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,12 +78,16 @@ func (b *bot) calls() http.Handler {
 			http.Error(w, "the secret is wrong", http.StatusForbidden)
 			return
 		}
-		var u updateShape
 		reading.Lock()
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&u)
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+		u, unreadable := readUpdate(raw)
 		reading.Unlock()
 		if err != nil || u.ID <= 0 {
 			http.Error(w, "this is no update", http.StatusBadRequest)
+			return
+		}
+		if unreadable != nil { // it would be so the next time, and hold up the others
+			b.log.Warn("cannot read an update of Telegram; skipped", "update", u.ID, "err", unreadable)
 			return
 		}
 		defer b.turns.enter(u.ID)()
