@@ -97,6 +97,9 @@ type messageShape struct {
 	Caption    string        `json:"caption"`
 	CaptionEnt []entityShape `json:"caption_entities"`
 
+	Group string `json:"media_group_id"` // of an album; "" is none
+	album []file // of all parts, of a message that stands for an album
+
 	Photo     []fileShape `json:"photo"`
 	Document  *fileShape  `json:"document"`
 	Voice     *fileShape  `json:"voice"`

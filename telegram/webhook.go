@@ -53,14 +53,22 @@ func (b *bot) serve() *channel.Error {
 		}
 		<-ended
 	}()
-	if _, refused := b.ask(b.ctx, "set the webhook", "", setWebhookForm{url: hook.URL, secret: hook.Secret.Reveal()}); refused != nil {
-		return refused
-	}
-	b.ready()
-	select {
-	case <-b.ctx.Done():
-		return nil
-	case <-ended:
+	for over := false; !over; {
+		b.polling.Store(false)
+		if _, refused := b.ask(b.ctx, "set the webhook", "", setWebhookForm{url: hook.URL, secret: hook.Secret.Reveal()}); refused != nil {
+			return refused
+		}
+		b.ready()
+		select {
+		case <-b.ctx.Done():
+			return nil
+		case <-b.albums:
+			if refused := b.pollAlbum(); refused != nil || b.ctx.Err() != nil {
+				return refused
+			}
+		case <-ended:
+			over = true
+		}
 	}
 	return &channel.Error{Deed: "receive calls of Telegram", AccountID: b.account, Class: ClassListen, Local: true, Err: errors.New("the listener has ended")}
 }
@@ -94,7 +102,10 @@ func (b *bot) calls() http.Handler {
 		if b.handled.has(u.ID) {
 			return
 		}
-		if b.ctx.Err() != nil || !b.update(&u) {
+		if u.part() != (albumKey{}) && !b.polling.Swap(true) {
+			b.albums <- struct{}{}
+		}
+		if b.polling.Load() || b.ctx.Err() != nil || !b.update(&u) {
 			http.Error(w, "not handled", http.StatusServiceUnavailable)
 			return
 		}
