@@ -23,7 +23,7 @@ func TestPolicyOfNothing(t *testing.T) {
 	t.Parallel()
 	want := route.DefaultPolicy()
 	want.DefaultAgent, want.MaxHops = "main", 20
-	if diff := cmp.Diff(want, channel.PolicyOf(config.Default(), coordination.Discord, guild)); diff != "" {
+	if diff := cmp.Diff(want, channel.PolicyOf(config.Default(), coordination.Discord, "", &route.Message{GuildID: guild})); diff != "" {
 		t.Errorf("the policy (-want +got):\n%s", diff)
 	}
 }
@@ -34,7 +34,7 @@ func TestPolicyIsAsConfigured(t *testing.T) {
 	c.Discord.AllowBots, c.Discord.HistoryIncludeBots, c.Discord.RequireMention = route.ForeignMentions, true, true
 	c.Discord.DMPolicy, c.Discord.AllowFrom = route.Allowlist, []string{"discord:1", "user:2", "<@3>", "<@!4>", " 5 ", "*"}
 	c.Discord.Collaboration.ThreadMention, c.Discord.Collaboration.ParticipantTTL = route.Participants, time.Hour
-	p := channel.PolicyOf(c, coordination.Discord, guild)
+	p := channel.PolicyOf(c, coordination.Discord, "", &route.Message{GuildID: guild})
 	want := route.DefaultPolicy()
 	want.DefaultAgent, want.MaxHops = "main", 20
 	want.ForeignBots, want.RecordBots, want.RequireMention, want.ThreadMention = route.ForeignMentions, true, true, route.Participants
@@ -95,8 +95,9 @@ func TestAllowedPlacesAndUsers(t *testing.T) {
 		if tt.change != nil {
 			tt.change(&c.Discord)
 		}
-		s := route.Situation{Bots: []route.Bot{{UserID: "9", AccountID: "main", Agent: "main"}}, Policy: channel.PolicyOf(c, coordination.Discord, tt.guild),
+		s := route.Situation{Bots: []route.Bot{{UserID: "9", AccountID: "main", Agent: "main"}},
 			Message: route.Message{ID: "5", GuildID: tt.guild, ChannelID: tt.place, Text: "안녕", Author: route.Author{ID: tt.author, Roles: []string{"dev"}}}}
+		s.Policy = channel.PolicyOf(c, coordination.Discord, "", &s.Message)
 		d := route.Decide(&s)
 		if v, _ := d.Of("main"); v.Reason != tt.want {
 			t.Errorf("%s: %s %s, want %s", tt.name, v.Mode, v.Reason, tt.want)

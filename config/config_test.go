@@ -94,7 +94,7 @@ func TestDefaults(t *testing.T) {
 			Exec:      config.Exec{Sandbox: config.SandboxAuto, Timeout: 30 * time.Minute, Disk: 8 << 30},
 			Web:       config.Web{Fetch: config.WebFetch{Robots: true, Timeout: 30 * time.Second}}},
 		Discord: config.Channel{
-			Enabled: true, AllowBots: "no", HistoryLimit: 20, GroupPolicy: "open", DMPolicy: "pairing", MaxMedia: 20 << 20,
+			Enabled: true, AllowBots: "no", HistoryLimit: 20, Access: config.Access{GroupPolicy: "open", DMPolicy: "pairing"}, MaxMedia: 20 << 20,
 			Collaboration: config.Collaboration{
 				ThreadReuse: 6 * time.Hour, ObserverHistoryLimit: 50, ObserverHistoryTTL: day, ParticipantTTL: day, ThreadMention: "participants",
 				LoopGuard: config.LoopGuard{MaxPerPair: 10, Window: 5 * time.Minute},

@@ -19,15 +19,8 @@ func (c *Config) decodeChannels(f *fields) {
 	d.HistoryIncludeBots = discord.flag("historyIncludeBots", false)
 	d.HistoryLimit = discord.count("historyLimit", 20, 0, maxCount)
 	d.MaxMedia = discord.megabytes("mediaMaxMb", defaultMediaMB)
-	d.GroupPolicy = discord.choice("groupPolicy", "open", "allowlist", "disabled")
 	d.RequireMention = discord.flag("requireMention", false)
-	d.decodeGuilds(discord)
-	dm := discord.within("dm")
-	d.DMPolicy = cmp.Or(discord.choice("dmPolicy", "", "pairing", "allowlist", "open", "disabled"),
-		dm.choice("policy", "", "pairing", "allowlist", "open", "disabled"), "pairing")
-	d.AllowFrom = append(discord.ids("allowFrom"), dm.ids("allowFrom")...)
-	dm.others("enabled", "groupEnabled", "groupChannels", "retry", "threadReplies")
-	dm.done()
+	d.Access = decodeDiscordAccess(discord)
 	d.decodeMentions(discord)
 	d.DefaultAccount = discord.text("defaultAccount", "")
 	d.Collaboration = decodeCollaboration(discord.within("collaboration"), discordIDs())
@@ -72,18 +65,23 @@ func (d *Channel) decodeAccounts(discord *fields) {
 	d.Enabled = own.Enabled
 	discord.named("accounts", func(id string, f *fields) {
 		a := decodeAccount(f, id)
-		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		a.MaxMedia, a.Own = f.megabytes("mediaMaxMb", 0), ownAccess(discord, f, discordAccess, decodeDiscordAccess)
 		d.Accounts = append(d.Accounts, a)
 		f.others(accountKeys()...)
 		f.aside(accountLooks()...)
-		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "collaboration",
-			"a2aRetry")
+		f.others("allowBots", "historyIncludeBots", "historyLimit", "requireMention", "collaboration", "a2aRetry")
 		f.done()
 	})
 	slices.SortFunc(d.Accounts, func(a, b Account) int { return cmp.Compare(a.ID, b.ID) })
 	if own.Token != "" || own.BotUserID != "" {
 		d.Accounts = append([]Account{own}, d.Accounts...)
 	}
+}
+
+func decodeDiscordAccess(f *fields) Access {
+	a := Access{GroupPolicy: f.choice("groupPolicy", "open", "allowlist", "disabled"), Guilds: decodeGuilds(f)}
+	a.DMPolicy, a.AllowFrom = f.direct((*fields).ids, "groupEnabled", "groupChannels", "retry", "threadReplies")
+	return a
 }
 
 func decodeAccount(f *fields, id string) Account {
@@ -191,7 +189,7 @@ func decodeRetry(f *fields, ids chatIDs) ResponseRetry {
 // accountKeys are account settings for features of OpenClaw that openclawd does not have.
 func accountKeys() []string {
 	return []string{"capabilities", "commands", "proxy", "dangerouslyAllowNameMatching", "textChunkLimit", "dmHistoryLimit", "dms",
-		"retry", "actions", "activities", "defaultTo", "guilds", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
+		"retry", "actions", "activities", "defaultTo", "heartbeat", "execApprovals", "agentComponents", "slashCommand", "thread",
 		"threadBindings", "intents", "voice", "pluralkit", "responsePrefix", "joinIntro", "contextVisibility", "applicationId", "applicationID",
 		"tokenFile", "botLoopProtection", "mentionAliases", "mentionPatterns"}
 }

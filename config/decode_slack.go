@@ -17,13 +17,7 @@ func (c *Config) decodeSlack(f *fields) {
 	d.HistoryLimit = f.count("historyLimit", 20, 0, maxCount)
 	d.MaxMedia = f.megabytes("mediaMaxMb", defaultMediaMB)
 	d.RequireMention = f.flag("requireMention", false)
-	dm := f.within("dm")
-	d.DMPolicy = cmp.Or(f.choice("dmPolicy", "", "pairing", "allowlist", "open", "disabled"),
-		dm.choice("policy", "", "pairing", "allowlist", "open", "disabled"), "pairing")
-	d.AllowFrom = append(f.slackUsers("allowFrom"), dm.slackUsers("allowFrom")...)
-	dm.others("enabled", "groupEnabled", "groupChannels", "replyToMode")
-	dm.done()
-	d.decodeSlackChannels(f)
+	d.Access = decodeSlackAccess(f)
 	d.decodeMentions(f)
 	d.DefaultAccount = f.text("defaultAccount", "")
 	ids := chatIDs{channel: slackPlaceID, place: slackPlaceID, user: (*fields).id}
@@ -45,12 +39,11 @@ func (d *Channel) decodeSlackAccounts(slack *fields) {
 	d.Enabled = own.Enabled
 	slack.named("accounts", func(id string, f *fields) {
 		a := decodeSlackAccount(f, id)
-		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		a.MaxMedia, a.Own = f.megabytes("mediaMaxMb", 0), ownAccess(slack, f, slackAccess, decodeSlackAccess)
 		d.Accounts = append(d.Accounts, a)
 		f.others(slackKeys()...)
 		f.aside(slackLooks()...)
-		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "dm", "channels",
-			"collaboration", "a2aRetry")
+		f.others("allowBots", "historyIncludeBots", "historyLimit", "requireMention", "collaboration", "a2aRetry")
 		f.done()
 	})
 	slices.SortFunc(d.Accounts, func(a, b Account) int { return cmp.Compare(a.ID, b.ID) })
@@ -108,55 +101,54 @@ func isSlackID(id, kinds string) bool {
 	return len(id) >= 3 && strings.ContainsRune(kinds, rune(id[0])) && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
 
-// decodeSlackChannels reads in which channels agents answer. Without groupPolicy open only listed ones are allowed, as in
-// OpenClaw.
-func (d *Channel) decodeSlackChannels(f *fields) {
+func decodeSlackAccess(f *fields) Access {
+	a := Access{}
+	a.DMPolicy, a.AllowFrom = f.direct((*fields).slackUsers, "groupEnabled", "groupChannels", "replyToMode")
+	a.decodeSlackChannels(f)
+	return a
+}
+
+// decodeSlackChannels reads in which channels agents answer, and whom. Without groupPolicy open only listed ones are
+// allowed, as in OpenClaw.
+func (a *Access) decodeSlackChannels(f *fields) {
 	policy := f.choice("groupPolicy", "allowlist", "open", "disabled")
-	every := Guild{ID: EveryGuild}
-	all := false
-	var excluded []*fields
+	every, all := Guild{ID: EveryGuild}, policy == "open"
 	f.named("channels", func(id string, c *fields) {
-		allowed := c.flag("enabled", true) && c.flag("allow", true)
-		c.knows("requireMention", "users")
+		room := Room{ID: slackPlace(id), Closed: !c.flag("enabled", true) || !c.flag("allow", true), Users: c.listed("users", (*fields).slackUsers),
+			RequireMention: c.optionalFlag("requireMention")}
 		c.others("allowBots", "skills", "systemPrompt", "tools", "toolsBySender", "replyToMode", "ignoreOtherMentions")
 		c.done()
-		for _, narrows := range []string{"requireMention", "users"} {
-			if v := c.object.get(narrows); v != nil {
-				f.report.add(warning(CodeValue, v.at, c.at.member(narrows), "openclawd does not support this for one channel: it has no effect",
-					"set requireMention for all channels, or leave the app out of the channel"))
-			}
-		}
-		place := slackPlace(id)
 		switch {
 		case c.object == nil: // already reported
+			return
 		case id == everyChannel:
-			all = allowed
-		case place == "":
+			room.ID, all = everyChannel, !room.Closed
+		case room.ID == "":
 			f.report.add(warning(CodeValue, c.object.at, c.at, "this is not the id of a channel: it has no effect",
 				"write the id, such as C0123456789: it is at the end of the channel's details in Slack"))
-		case allowed:
-			every.Channels = append(every.Channels, place)
-		default:
-			excluded = append(excluded, c)
+			return
+		case !room.Closed:
+			every.Channels = append(every.Channels, room.ID)
+		}
+		if room.isSet() {
+			every.Rooms = append(every.Rooms, room)
 		}
 	})
-	if policy == "open" || all {
-		for _, c := range excluded {
-			f.report.add(warning(CodeValue, c.object.at, c.at, "all channels are allowed: a single one cannot be excluded",
-				"set groupPolicy to allowlist and list the allowed channels, without *"))
-		}
+	a.GroupPolicy = "open"
+	if policy == "disabled" {
+		a.GroupPolicy = policy
+		return
 	}
-	d.GroupPolicy = "open"
 	switch {
-	case policy == "disabled":
-		d.GroupPolicy = "disabled"
-	case policy == "open" || all:
+	case all:
+		every.Channels = nil
 	case len(every.Channels) == 0:
 		every.Channels = []string{NoChannel}
-		fallthrough
-	default:
-		slices.Sort(every.Channels)
-		d.Guilds = []Guild{every}
+	}
+	slices.Sort(every.Channels)
+	sortRooms(every.Rooms)
+	if len(every.Channels)+len(every.Rooms) > 0 {
+		a.Guilds = []Guild{every}
 	}
 }
 

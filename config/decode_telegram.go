@@ -23,9 +23,7 @@ func (c *Config) decodeTelegram(f *fields) {
 	d.HistoryLimit = f.count("historyLimit", 20, 0, maxCount)
 	d.MaxMedia = f.megabytes("mediaMaxMb", defaultMediaMB)
 	d.RequireMention = f.flag("requireMention", false)
-	d.DMPolicy = f.choice("dmPolicy", "pairing", "allowlist", "open", "disabled")
-	d.AllowFrom = f.telegramUsers("allowFrom")
-	d.decodeGroups(f)
+	d.Access = decodeTelegramAccess(f)
 	d.decodeMentions(f)
 	d.DefaultAccount = f.text("defaultAccount", "")
 	ids := chatIDs{channel: telegramPlaceID, place: telegramPlaceID, user: (*fields).id}
@@ -47,12 +45,11 @@ func (d *Channel) decodeTelegramAccounts(telegram *fields) {
 	d.Enabled = own.Enabled
 	telegram.named("accounts", func(id string, f *fields) {
 		a := decodeTelegramAccount(f, id)
-		a.MaxMedia = f.megabytes("mediaMaxMb", 0)
+		a.MaxMedia, a.Own = f.megabytes("mediaMaxMb", 0), ownAccess(telegram, f, telegramAccess, decodeTelegramAccess)
 		d.Accounts = append(d.Accounts, a)
 		f.others(telegramKeys()...)
 		f.aside(telegramLooks()...)
-		f.others("allowBots", "historyIncludeBots", "historyLimit", "groupPolicy", "requireMention", "dmPolicy", "allowFrom", "groupAllowFrom", "groups",
-			"collaboration", "a2aRetry")
+		f.others("allowBots", "historyIncludeBots", "historyLimit", "requireMention", "collaboration", "a2aRetry")
 		f.done()
 	})
 	slices.SortFunc(d.Accounts, func(a, b Account) int { return cmp.Compare(a.ID, b.ID) })
@@ -103,28 +100,54 @@ func (f *fields) telegramUsers(key string) (all []string) {
 
 const everyone = "*"
 
+func decodeTelegramAccess(f *fields) Access {
+	a := Access{DMPolicy: f.choice("dmPolicy", "pairing", "allowlist", "open", "disabled"), AllowFrom: f.telegramUsers("allowFrom")}
+	a.decodeGroups(f)
+	return a
+}
+
+// speakers say who may speak in a group or topic.
+type speakers struct {
+	policy string // open, allowlist or disabled
+	users  []string
+}
+
+// inner are the speakers of a group, or of a topic: what is not set there is as outside of it.
+func (s speakers) inner(f *fields) speakers {
+	s.policy = cmp.Or(f.choice("groupPolicy", "", "allowlist", "open", "disabled"), s.policy)
+	if users := f.telegramUsers("allowFrom"); f.object.get("allowFrom") != nil {
+		s.users = users
+	}
+	if !f.flag("enabled", true) {
+		s.policy = "disabled"
+	}
+	return s
+}
+
+// listed are those who may speak; none is everyone.
+func (s speakers) listed() []string {
+	if s.policy == "open" {
+		return nil
+	}
+	return orNone(s.users)
+}
+
 // decodeGroups reads which groups are allowed, and who may speak in them. Without groupPolicy open only listed people
-// may, as in OpenClaw: those of the group, else of groupAllowFrom, else of allowFrom.
-func (d *Channel) decodeGroups(f *fields) {
+// may, as in OpenClaw: those of the topic, of the group, else of groupAllowFrom, else of allowFrom.
+func (a *Access) decodeGroups(f *fields) {
 	policy := f.choice("groupPolicy", "allowlist", "open", "disabled")
-	users := f.telegramUsers("groupAllowFrom")
+	all := speakers{policy, f.telegramUsers("groupAllowFrom")}
 	if f.object.get("groupAllowFrom") == nil {
-		users = d.AllowFrom
+		all.users = a.AllowFrom
+	}
+	if policy == "disabled" { // whatever is written of a group
+		all.policy = "open"
 	}
 	f.named("groups", func(id string, g *fields) {
-		one := Guild{ID: telegramPlace(id)}
-		if required := g.flag("requireMention", false); g.object.get("requireMention") != nil {
-			one.RequireMention = &required
-		}
-		own, enabled := g.choice("groupPolicy", "", "allowlist", "open", "disabled"), g.flag("enabled", true)
-		listed := g.telegramUsers("allowFrom")
-		if g.object.get("allowFrom") == nil {
-			listed = users
-		}
-		if cmp.Or(own, policy) == "allowlist" {
-			one.Users = orNone(listed)
-		}
-		g.others("topics", "skills", "systemPrompt", "tools", "toolsBySender", "mentionPatterns", "ingest", "disableAudioPreflight", "errorPolicy",
+		own := all.inner(g)
+		one := Guild{ID: telegramPlace(id), RequireMention: g.optionalFlag("requireMention"), Users: own.listed()}
+		one.Rooms = decodeTopics(g, one.ID, own)
+		g.others("skills", "systemPrompt", "tools", "toolsBySender", "mentionPatterns", "ingest", "disableAudioPreflight", "errorPolicy",
 			"errorCooldownMs")
 		g.done()
 		switch {
@@ -132,24 +155,61 @@ func (d *Channel) decodeGroups(f *fields) {
 		case id != EveryGuild && one.ID == "":
 			g.report.add(warning(CodeValue, g.object.at, g.at, "this is not the id of a group: it has no effect",
 				"write the id that the log names when the bot is added to the group, such as -1001234567890"))
-		case enabled && own != "disabled":
-			d.Guilds = append(d.Guilds, one)
+		case own.policy != "disabled":
+			a.Guilds = append(a.Guilds, one)
 		case id != EveryGuild: // also beside settings of all groups
 			one.Channels = []string{NoChannel}
-			d.Guilds = append(d.Guilds, one)
+			a.Guilds = append(a.Guilds, one)
 		}
 	})
-	every := slices.ContainsFunc(d.Guilds, func(g Guild) bool { return g.ID == EveryGuild })
+	every := slices.ContainsFunc(a.Guilds, func(g Guild) bool { return g.ID == EveryGuild })
 	listed := f.object.get("groups") != nil
 	switch {
 	case policy == "disabled":
-		d.GroupPolicy = "disabled"
+		a.GroupPolicy = "disabled"
 	case every || !listed && policy == "open":
-		d.GroupPolicy = "open"
+		a.GroupPolicy = "open"
 	default:
-		d.GroupPolicy = "allowlist"
+		a.GroupPolicy = "allowlist"
 	}
-	slices.SortFunc(d.Guilds, func(a, b Guild) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(a.Guilds, func(a, b Guild) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// generalTopic is the topic of a forum whose messages name none.
+const generalTopic = "1"
+
+// decodeTopics reads the settings of a group's topics.
+func decodeTopics(group *fields, place string, outside speakers) (all []Room) {
+	group.named("topics", func(id string, f *fields) {
+		own := outside.inner(f)
+		one := Room{ID: place + ":topic:" + id, Closed: own.policy == "disabled", RequireMention: f.optionalFlag("requireMention")}
+		if f.object.get("allowFrom") != nil || f.object.get("groupPolicy") != nil {
+			if one.Users = own.listed(); one.Users == nil {
+				one.Users = []string{everyone}
+			}
+		}
+		f.others("agentId", "skills", "systemPrompt", "tools", "toolsBySender", "ingest", "disableAudioPreflight", "errorPolicy", "errorCooldownMs")
+		f.done()
+		n, err := strconv.Atoi(id)
+		switch {
+		case f.object == nil || place == "": // already reported
+			return
+		case id == EveryGuild:
+			one.ID = id
+		case id == generalTopic && place == EveryGuild:
+			f.report.add(failure(CodeValue, f.object.at, f.at, "settings of the topic General are only read in a group that is listed by its id",
+				"list the group by its id, or set them for the groups"))
+		case id == generalTopic:
+			one.ID = place
+		case err != nil || n <= 0:
+			f.report.add(failure(CodeValue, f.object.at, f.at, "this is not the id of a topic", "write its number, such as 7"))
+		}
+		if one.isSet() {
+			all = append(all, one)
+		}
+	})
+	sortRooms(all)
+	return all
 }
 
 func orNone(users []string) []string {

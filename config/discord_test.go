@@ -22,8 +22,6 @@ func TestGuilds(t *testing.T) {
     '*': {requireMention: true}, lobby: {users: ['1']},
   }}}}`, nil)
 	wantFindings(t, findings,
-		`warning value openclaw.json:5:81: channels.discord.guilds.500000000000000003.channels.100000000000000003: all channels are allowed: a single one cannot be excluded (list the allowed channels instead of *)`,
-		`warning value openclaw.json:7:99: channels.discord.guilds.500000000000000005.channels.100000000000000001.requireMention: openclawd does not support this for one channel: it has no effect (set it for the server)`,
 		`warning unknown_key openclaw.json:7:118: channels.discord.guilds.500000000000000005.channels.100000000000000001.skils: unknown key; it has no effect (did you mean "skills"?)`,
 		`warning value openclaw.json:8:48: channels.discord.guilds.500000000000000006.channels.general: this is not a channel id: it has no effect (use the channel's id, 17 to 20 digits: Copy Channel ID in Discord's developer mode)`,
 		`warning value openclaw.json:10:10: channels.discord.guilds["*"]: openclawd does not support settings for all servers: they have no effect (list each server by its id)`,
@@ -33,10 +31,10 @@ func TestGuilds(t *testing.T) {
 	want := []config.Guild{
 		{ID: "500000000000000001", Channels: []string{"100000000000000009"}, RequireMention: &no},
 		{ID: "500000000000000002", Users: []string{"600000000000000001", "*"}, Roles: []string{"700000000000000001"},
-			Channels: []string{"100000000000000001", "100000000000000002"}, RequireMention: &yes},
-		{ID: "500000000000000003"},
-		{ID: "500000000000000004", Channels: []string{config.NoChannel}},
-		{ID: "500000000000000005", Channels: []string{"100000000000000001"}},
+			Channels: []string{"100000000000000001", "100000000000000002"}, RequireMention: &yes, Rooms: []config.Room{{ID: "100000000000000003", Closed: true}}},
+		{ID: "500000000000000003", Rooms: []config.Room{{ID: "100000000000000003", Closed: true}}},
+		{ID: "500000000000000004", Channels: []string{config.NoChannel}, Rooms: []config.Room{{ID: "100000000000000003", Closed: true}}},
+		{ID: "500000000000000005", Channels: []string{"100000000000000001"}, Rooms: []config.Room{{ID: "100000000000000001", RequireMention: &yes}}},
 		{ID: "500000000000000006", Channels: []string{config.NoChannel}},
 		{ID: "500000000000000007"},
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,9 @@ func help() map[string]string {
 	maps.Copy(texts, cronHelp())
 	maps.Copy(texts, telegramHelp(ownHelp()))
 	maps.Copy(texts, slackHelp(ownHelp()))
+	accountAccessHelp(texts, "channels.discord.", discordAccess)
+	accountAccessHelp(texts, "channels.telegram.", telegramAccess)
+	accountAccessHelp(texts, "channels.slack.", slackAccess)
 	own := ownHelp()
 	maps.Copy(own, cronHelp())
 	for path, text := range own {
@@ -34,5 +38,16 @@ func formsHelp() map[string]string {
 		"defaultModel.primary":                "The default model as provider/id.",
 		"defaultModel.fallbacks":              "Models used in this order if the primary one fails.",
 		"gateway.token":                       "An older place of gateway.auth.token.",
+	}
+}
+
+// accountAccessHelp explains the settings of access that accounts may have of their own.
+func accountAccessHelp(texts map[string]string, channel string, keys []string) {
+	for path, text := range maps.Clone(texts) {
+		key, is := strings.CutPrefix(path, channel)
+		first, _, _ := strings.Cut(key, ".")
+		if is && slices.Contains(keys, first) {
+			texts[channel+"accounts.*."+key] = strings.TrimSuffix(text, ".") + ", for messages to this account; by default, as for all accounts."
+		}
 	}
 }

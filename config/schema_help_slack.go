@@ -6,20 +6,22 @@ import "strings"
 func slackHelp(discord map[string]string) map[string]string {
 	const from, to = "channels.discord.", "channels.slack."
 	texts := map[string]string{
-		"channels.slack":                    "Settings of Slack and its apps.",
-		"channels.slack.name":               "Name of the default app.",
-		"channels.slack.enabled":            "Whether Slack is used.",
-		"channels.slack.mode":               "How events arrive: over sockets that openclawd opens, or by HTTP at webhookPath of the gateway.",
-		"channels.slack.botToken":           "The bot token of the default app, xoxb-.",
-		"channels.slack.appToken":           "The app token of the default app, xapp-, with the scope connections:write; needed for sockets.",
-		"channels.slack.signingSecret":      "The signing secret of the default app; needed for HTTP.",
-		"channels.slack.webhookPath":        "Path of the gateway to which Slack sends events, with mode http.",
-		"channels.slack.accounts":           "Additional apps, by id.",
-		"channels.slack.groupPolicy":        "In which channels agents answer: the listed ones, all, or none.",
-		"channels.slack.channels":           "Channels in which agents answer, by id; * stands for all.",
-		"channels.slack.channels.*.enabled": "Whether agents answer there.",
-		"channels.slack.channels.*.allow":   "Whether agents answer there, like enabled.",
-		"channels.slack.mentions":           "Names of Slack users, by user id.",
+		"channels.slack":                           "Settings of Slack and its apps.",
+		"channels.slack.name":                      "Name of the default app.",
+		"channels.slack.enabled":                   "Whether Slack is used.",
+		"channels.slack.mode":                      "How events arrive: over sockets that openclawd opens, or by HTTP at webhookPath of the gateway.",
+		"channels.slack.botToken":                  "The bot token of the default app, xoxb-.",
+		"channels.slack.appToken":                  "The app token of the default app, xapp-, with the scope connections:write; needed for sockets.",
+		"channels.slack.signingSecret":             "The signing secret of the default app; needed for HTTP.",
+		"channels.slack.webhookPath":               "Path of the gateway to which Slack sends events, with mode http.",
+		"channels.slack.accounts":                  "Additional apps, by id.",
+		"channels.slack.groupPolicy":               "In which channels agents answer: the listed ones, all, or none.",
+		"channels.slack.channels":                  "Channels in which agents answer, by id; * stands for all.",
+		"channels.slack.channels.*.enabled":        "Whether agents answer there.",
+		"channels.slack.channels.*.allow":          "Whether agents answer there, like enabled.",
+		"channels.slack.channels.*.users":          "User ids of those who may write there; if empty, everyone may.",
+		"channels.slack.channels.*.requireMention": "Like channels.slack.requireMention, for this channel.",
+		"channels.slack.mentions":                  "Names of Slack users, by user id.",
 	}
 	for path, text := range discord {
 		key, is := strings.CutPrefix(path, from)

@@ -17,16 +17,14 @@ type Channel struct {
 	// Accounts are the bots: the default one first if it has a token, the others by id.
 	Accounts []Account
 
-	DefaultAccount string  // used if no account is specified; "" is the first
-	Guilds         []Guild // by id; with GroupPolicy allowlist only these are allowed
+	DefaultAccount string // used if no account is specified; "" is the first
+
+	Access
 
 	AllowBots          string // no, yes or mentions: whether messages of other bots are answered
 	HistoryIncludeBots bool
 	HistoryLimit       int
-	GroupPolicy        string // open, allowlist or disabled
-	RequireMention     bool   // no agent answers messages in channels without a mention; only if set
-	DMPolicy           string // pairing, allowlist, open or disabled
-	AllowFrom          []string
+	RequireMention     bool // no agent answers messages in channels without a mention; only if set
 
 	// Mentions are names of users, by user id, in addition to our bots.
 	Mentions map[string]string
@@ -36,6 +34,24 @@ type Channel struct {
 
 	Collaboration Collaboration
 	Retry         ResponseRetry
+}
+
+// Access says where agents answer, and whom.
+type Access struct {
+	GroupPolicy string  // open, allowlist or disabled
+	Guilds      []Guild // by id; with GroupPolicy allowlist only these are allowed
+	DMPolicy    string  // pairing, allowlist, open or disabled
+	AllowFrom   []string
+}
+
+// AccessOf is what holds for messages that an account receives.
+func (c *Channel) AccessOf(account string) *Access {
+	for i := range c.Accounts {
+		if a := &c.Accounts[i]; a.Own != nil && strings.EqualFold(a.ID, account) {
+			return a.Own
+		}
+	}
+	return &c.Access
 }
 
 // MediaLimit is the limit of one file of a message that an account receives, in bytes.
@@ -55,6 +71,16 @@ type Guild struct {
 	Roles          []string
 	Channels       []string // allowed ones; empty is all, NoChannel alone is none
 	RequireMention *bool    // instead of the setting for all servers; nil inherits it
+	Rooms          []Room   // by id: channels, or topics, with settings of their own
+}
+
+// Room are the settings of a channel with its threads, or of a topic, instead of its server's.
+type Room struct {
+	ID             string // in the log; a * at its beginning stands for any beginning, * alone for all that are not listed
+	Closed         bool   // no agent answers there
+	Users          []string
+	Roles          []string // with Users: who may speak there; if both are empty, those of the server
+	RequireMention *bool
 }
 
 // Channel returns the settings of a channel. A channel that cannot be configured has the defaults, and no accounts.
@@ -97,6 +123,8 @@ type Account struct {
 	Webhook  Webhook // of Telegram and Slack
 
 	MaxMedia int64 // limit of one file of a message, in bytes; 0 is that of the channel
+
+	Own *Access // instead of the channel's; nil: it has none
 }
 
 // Webhook is how a service delivers to this program. Without URL, Telegram is asked instead. Without Path, Slack delivers
@@ -109,7 +137,7 @@ type Webhook struct {
 	Port   int
 }
 
-// Collaboration are the settings of collaboration in Discord threads.
+// Collaboration are the settings of collaboration in threads.
 type Collaboration struct {
 	DefaultChannel       string   // used if nothing else determines the channel
 	AllowedChannels      []string // in addition to DefaultChannel; may be empty
@@ -138,7 +166,7 @@ type LoopGuard struct {
 	Window     time.Duration
 }
 
-// RateLimit limits requests to Discord.
+// RateLimit limits requests to the service.
 type RateLimit struct {
 	ThreadsPerMinute  int
 	MessagesPerSecond int // per channel

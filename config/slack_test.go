@@ -18,7 +18,6 @@ func TestSlack(t *testing.T) {
   ackReaction: 'eyes', userToken: 'x', unknown: 1}}}`, nil)
 	wantFindings(t, findings,
 		`warning value openclaw.json:2:80: channels.slack.dm.allowFrom: "@BORA" is not a user id of Slack: it has no effect (write the member's id: Copy member ID in the person's profile)`,
-		`warning value openclaw.json:3:57: channels.slack.channels["slack:c0lab"].requireMention: openclawd does not support this for one channel: it has no effect (set requireMention for all channels, or leave the app out of the channel)`,
 		"warning value openclaw.json:3:99: channels.slack.channels.general: this is not the id of a channel: it has no effect (write the id, such as C0123456789: it is at the end of the channel's details in Slack)",
 		"warning discord_token openclaw.json:4:31: channels.slack.accounts.eden.botToken: this does not look like such a token of Slack (copy the one that begins with xoxb- from the page OAuth & Permissions of the app)",
 		"warning value openclaw.json:4:110: channels.slack.accounts.ruda.appToken: without an app token no events of Slack arrive (create one with the scope connections:write on the page Basic Information of the app, or set mode to http)",
@@ -27,7 +26,9 @@ func TestSlack(t *testing.T) {
 		"warning unknown_key openclaw.json:6:40: channels.slack.unknown: unknown key; it has no effect (remove it, or leave it if another program reads it)",
 	)
 	d := c.Channel("Slack")
-	if diff := cmp.Diff([]config.Guild{{ID: config.EveryGuild, Channels: []string{"slack:c0gen", "slack:c0lab"}}}, d.Guilds); diff != "" {
+	no := false
+	if diff := cmp.Diff([]config.Guild{{ID: config.EveryGuild, Channels: []string{"slack:c0gen", "slack:c0lab"},
+		Rooms: []config.Room{{ID: "slack:c0lab", RequireMention: &no}, {ID: "slack:c0off", Closed: true}}}}, d.Guilds); diff != "" {
 		t.Errorf("channels (-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"U0AB", "U0CD", "U0EF"}, d.AllowFrom); diff != "" || d.DMPolicy != "allowlist" || d.GroupPolicy != "open" {

@@ -98,11 +98,8 @@ func (s *Server) answerPairings(ctx context.Context, call *wire.Call) (any, erro
 // pairingAccounts are the accounts of a channel whose direct messages need an approval; only is the id of one, or "".
 func pairingAccounts(c *config.Config, traits *coordination.Channel, only string) (all []pairingAccount) {
 	own := c.Channel(traits.Name)
-	if own.DMPolicy != "pairing" {
-		return nil
-	}
 	for i := range own.Accounts {
-		if id := own.Accounts[i].ID; only == "" || strings.EqualFold(only, id) {
+		if id := own.Accounts[i].ID; own.AccessOf(id).DMPolicy == "pairing" && (only == "" || strings.EqualFold(only, id)) {
 			all = append(all, pairingAccount{traits.Name, traits.Title, id, true})
 		}
 	}

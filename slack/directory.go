@@ -41,9 +41,13 @@ func (d *directory) user(id string) (userShape, bool) {
 	return u, known
 }
 
-// addChannel records a conversation of a workspace, and returns it as a place.
+// addChannel records a conversation of a workspace, and returns it as a place. Before the workspace is known, it is not
+// recorded: it would be one of none.
 func (d *directory) addChannel(c channelShape, team string) collaborate.Place {
 	p := c.place(team)
+	if team == "" {
+		return p
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	put(d.places, p.ID, p)

@@ -23,8 +23,13 @@ func (p place) messageID(ts string) string {
 	return coordination.ChatID{Channel: coordination.Slack, Chat: strings.ToLower(p.chat), Message: ts}.String()
 }
 
-// guildID is the id of a workspace.
-func guildID(team string) string { return place{chat: team}.id() }
+// guildID is the id of a workspace; "" if that is not known.
+func guildID(team string) string {
+	if team == "" {
+		return ""
+	}
+	return place{chat: team}.id()
+}
 
 // parsePlace reads the id of a conversation or thread.
 func parsePlace(id string) (p place, ok bool) {

@@ -122,7 +122,7 @@ func (a *app) conversation(chat, kind string) (p collaborate.Place, group, sure 
 		}
 		a.apps.directory.refuse(request, !passing(refused.Class))
 	}
-	sure = kind != "" || strings.HasPrefix(chat, "D") || a.apps.directory.isRefused(request)
+	sure = a.team() != "" && (kind != "" || strings.HasPrefix(chat, "D") || a.apps.directory.isRefused(request))
 	c := channelShape{ID: chat, IsIM: kind == kindDirect || kind == "" && strings.HasPrefix(chat, "D"), IsMPIM: kind == kindGroup}
 	return c.place(a.team()), c.IsMPIM, sure
 }
@@ -147,6 +147,9 @@ func (b *Apps) Place(ctx context.Context, account, id string) (p collaborate.Pla
 	own, in, err := b.at(deed, account, id)
 	if err != nil {
 		return p, false, err
+	}
+	if own.team() == "" {
+		return p, false, channel.NoBot(b.Name(), deed, account, id)
 	}
 	c, refused := own.info(ctx, deed, in.chat)
 	if refused == nil && in.thread != "" {

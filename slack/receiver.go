@@ -118,10 +118,20 @@ func signedWith(secret config.Secret, h http.Header, body []byte, now time.Time)
 	return err == nil && hmac.Equal(got, sum.Sum(nil))
 }
 
-// receive takes a request with a valid signature.
+// receive takes a request with a valid signature. Before Slack has said who the app is, it is not known where anything
+// happens: then Slack has to tell it again.
 func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
+	early := func() bool {
+		if a.team() != "" {
+			return false
+		}
+		http.Error(w, "not connected yet", http.StatusServiceUnavailable)
+		return true
+	}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		a.receiveForm(w, body)
+		if !early() {
+			a.receiveForm(w, body)
+		}
 		return
 	}
 	var outer struct {
@@ -138,6 +148,9 @@ func (a *app) receive(w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, outer.Challenge) // Slack asks again
 	case "event_callback":
+		if early() {
+			return
+		}
 		a.hears(r.Header, outer.EventID)
 		a.receiveEvent(w, r, outer.EventID, body)
 	case "app_rate_limited": // Slack has told no events for a while

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
+	"github.com/pronto-lab/openclawd/coordination/health"
 	"github.com/pronto-lab/openclawd/slack"
 	"github.com/pronto-lab/openclawd/slack/slacktest"
 )
@@ -140,5 +141,36 @@ func TestOnlyUnknownRepetitionsAreAReasonToRead(t *testing.T) {
 	event("Ev2", 2)
 	if n := lists(); n != 2 {
 		t.Errorf("what was missed was read %d times, want twice", n)
+	}
+}
+
+// What Slack tells before the app knows whose it is has to be told again.
+func TestEventsBeforeTheAppIsKnownAreToldAgain(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	address := m.byHTTP().URL + "/slack/events"
+	m.accounts = m.accounts[:1]
+	refusal := m.Inject(slacktest.Fault{Match: slacktest.Match{Method: "auth.test", App: m.ruda.ID}, Times: -1, Effect: slacktest.Unavailable(http.StatusServiceUnavailable)})
+	m.run()
+	m.untilState("ruda", health.BotFailed)
+	if err := m.ruda.SetRequestURL(m.ctx, address); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"type":"event_callback","event_id":"Ev1","event":{"type":"message","channel":"` + m.channel.ID + `","user":"` + m.bora.ID + `","text":"early","ts":"1700000000.000100"}}`
+	for range 2 {
+		if status := m.send(address, m.ruda.SigningSecret, time.Now(), body); status != http.StatusServiceUnavailable {
+			t.Errorf("the answer is %d, want 503", status)
+		}
+	}
+	if all := m.told(""); len(all) > 0 {
+		t.Errorf("told %q", all)
+	}
+	refusal.Remove()
+	m.untilState("ruda", health.BotReady)
+	if status := m.send(address, m.ruda.SigningSecret, time.Now(), body); status != http.StatusOK {
+		t.Errorf("the answer is %d, want 200", status)
+	}
+	if in := m.untilTold("ruda", "created early"); in.Message.GuildID != place(slacktest.TeamID) {
+		t.Errorf("the workspace is %q", in.Message.GuildID)
 	}
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -32,9 +33,12 @@ type bot struct {
 	knownOnce sync.Once
 
 	status  *channel.BotStatus
-	turns   *turns   // of the calls of the webhook
-	handled *handled // updates of the webhook
-	offset  int64    // of the next update; used by the bot's goroutine, and after done
+	turns   *turns        // of the calls of the webhook
+	handled *handled      // updates of the webhook
+	albums  chan struct{} // of the webhook: an album comes, which is polled; capacity 1
+	polling atomic.Bool   // while that is done
+	held    heldAlbum
+	offset  int64 // of the next update; used by the bot's goroutine, and after done
 	user    atomic.Int64
 	handle  atomic.Pointer[string] // its username
 
@@ -46,11 +50,13 @@ type bot struct {
 const (
 	pollTime  = 50 * time.Second // how long Telegram waits for updates; its maximum
 	pollLimit = 100              // updates at once; its maximum
+
+	longEnough = time.Minute // duration of a connection after which its earlier failures are forgotten
 )
 
 // startBot starts connecting a bot. It ends with the context, or with cancel.
 func startBot(ctx context.Context, all *Bots, a config.Account) *bot {
-	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{}), turns: newTurns(), handled: newHandled()}
+	b := &bot{bots: all, account: a.ID, own: a, log: all.o.Log.With("account", a.ID), done: make(chan struct{}), known: make(chan struct{}), turns: newTurns(), handled: newHandled(), albums: make(chan struct{}, 1)}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	b.status = channel.NewBotStatus(&all.o, a, all.refresh, all.Registry)
 	none := ""
@@ -79,9 +85,9 @@ func (b *bot) live() {
 	defer b.introduce()
 	o, failures := b.bots.o, 0
 	for b.ctx.Err() == nil {
+		began := o.Now()
 		err := b.begin()
 		if err == nil {
-			failures = 0
 			b.introduce()
 			b.awaitOthers()
 			if b.own.Webhook.URL != "" {
@@ -92,6 +98,9 @@ func (b *bot) live() {
 		}
 		if err == nil || b.ctx.Err() != nil { // it ends, even if its own context is told of that a moment later
 			break
+		}
+		if o.Now().Sub(began) >= longEnough {
+			failures = 0
 		}
 		failures++
 		wait := b.failed(b.troubleOf(err), max(o.Retries().After(failures), err.Failure.RetryAfter))
@@ -181,32 +190,50 @@ func (b *bot) receive() *channel.Error {
 		if b.state() != health.BotReady {
 			wait = 0 // the first answer says that the connection works
 		}
-		limited, cancel := context.WithTimeout(b.ctx, wait+b.bots.o.TimeLimit)
-		a, err := b.wire.ask(limited, updatesForm{Offset: b.offset, Limit: pollLimit, Timeout: int(wait / time.Second), Allowed: allowedUpdates})
-		refused := failed(b.ctx, "receive updates", b.account, "", a, err)
-		cancel()
-		if refused != nil {
-			if refused.Failure.Status == http.StatusConflict && strings.Contains(refused.Said, "webhook") {
-				if _, refused := b.ask(b.ctx, "remove the webhook", "", dropWebhookForm{}); refused != nil {
-					return refused
-				}
+		updates, refused := b.poll(wait)
+		if refused != nil && refused.Failure.Status == http.StatusConflict && strings.Contains(refused.Said, "webhook") {
+			if _, refused = b.ask(b.ctx, "remove the webhook", "", dropWebhookForm{}); refused == nil {
 				continue
 			}
+		}
+		if refused != nil {
 			return refused
 		}
-		updates, unread := result[[]updateShape]("receive updates", b.account, a)
-		if unread != nil {
-			return unread.(*channel.Error)
-		}
 		b.ready()
-		for i := range updates {
-			if !b.update(&updates[i]) {
-				return nil
-			}
-			b.offset = updates[i].ID + 1
+		again, handled := b.takeAll(updates)
+		if !handled || again > 0 && channel.Rest(b.ctx, b.bots.o.AfterFunc, again) != nil {
+			return nil
 		}
 	}
 	return nil
+}
+
+// poll asks for updates, and waits so long for them. It confirms those before the offset.
+func (b *bot) poll(wait time.Duration) ([]*updateShape, *channel.Error) {
+	const deed = "receive updates"
+	limited, cancel := context.WithTimeout(b.ctx, wait+b.bots.o.TimeLimit)
+	defer cancel()
+	a, err := b.wire.ask(limited, updatesForm{Offset: b.offset, Limit: pollLimit, Timeout: int(wait / time.Second), Allowed: allowedUpdates})
+	if refused := failed(b.ctx, deed, b.account, "", a, err); refused != nil {
+		return nil, refused
+	}
+	updates, unread := result[[]json.RawMessage](deed, b.account, a)
+	if unread != nil {
+		return nil, unread.(*channel.Error)
+	}
+	return b.readAll(updates), nil
+}
+
+// readAll reads updates. One that cannot be read would stop all others: it is empty but for its id.
+func (b *bot) readAll(raw []json.RawMessage) (all []*updateShape) {
+	for _, one := range raw {
+		u, err := readUpdate(one)
+		if err != nil {
+			b.log.Warn("cannot read an update of Telegram; skipped", "update", u.ID, "err", err)
+		}
+		all = append(all, &u)
+	}
+	return all
 }
 
 // ready records that the bot is connected.

@@ -89,7 +89,7 @@ func hostOf(address string) string {
 
 // groupFaults asks for the bot's rights in the groups of the configuration.
 func (b *bot) groupFaults(c *config.Config) (faults []channel.Fault) {
-	for _, g := range c.Telegram.Guilds {
+	for _, g := range c.Telegram.AccessOf(b.account).Guilds {
 		if _, err := parsePlace(g.ID); err != nil { // those for all groups
 			continue
 		}

@@ -97,6 +97,9 @@ type messageShape struct {
 	Caption    string        `json:"caption"`
 	CaptionEnt []entityShape `json:"caption_entities"`
 
+	Group string `json:"media_group_id"` // of an album; "" is none
+	album []file // of all parts, of a message that stands for an album
+
 	Photo     []fileShape `json:"photo"`
 	Document  *fileShape  `json:"document"`
 	Voice     *fileShape  `json:"voice"`
@@ -155,6 +158,18 @@ func (m *memberShape) admin() bool { return m.Status == "administrator" || m.Sta
 type memberChangeShape struct {
 	Chat chatShape   `json:"chat"`
 	New  memberShape `json:"new_chat_member"`
+}
+
+// readUpdate reads an update. With an error the id is known at least, if it is a number.
+func readUpdate(raw json.RawMessage) (u updateShape, err error) {
+	if err = json.Unmarshal(raw, &u); err != nil {
+		id := struct {
+			ID int64 `json:"update_id"`
+		}{}
+		_ = json.Unmarshal(raw, &id) // 0
+		u = updateShape{ID: id.ID}
+	}
+	return u, err
 }
 
 // allowedUpdates are the kinds of updates that bots ask for.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -269,3 +270,44 @@ func (m *team) start2() {
 
 // wakeLater wakes until after a moment, for what no fact or status reports.
 func (m *team) wakeLater() { time.AfterFunc(5*time.Millisecond, m.wake) }
+
+// An update that cannot be read stops no other, neither before a restart nor after one.
+func TestAnUnreadableUpdateIsSkipped(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start()
+	m.ruda.Tell("message", map[string]any{"message_id": "seven", "chat": 7})
+	m.write(m.private, "after it")
+	m.fact("ruda", "created after it")
+	if err := m.ruda.WaitConfirmed(m.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if log := m.log.String(); strings.Count(log, "cannot read an update") != 1 {
+		t.Errorf("the log says\n%s", log)
+	}
+	equal(t, "the state", m.status("ruda").State, health.BotReady)
+}
+
+// A bot that is refused again and again although Telegram knows it is tried ever more rarely.
+func TestFailuresAfterTheGreetingCountToo(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var waits []time.Duration
+	m := newTeam(t, func(o *channel.Options) {
+		o.Least, o.Most = 7*time.Millisecond, 60*time.Millisecond
+		o.Jitter = func(d time.Duration) time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			waits = append(waits, d)
+			return d
+		}
+	})
+	delete(m.accounts, "eden")
+	m.Inject(telegramtest.Fault{Match: telegramtest.Match{Method: "getUpdates"}, Times: 6, Effect: telegramtest.Unavailable(http.StatusBadGateway)})
+	m.run()
+	m.untilState("ruda", health.BotReady)
+	mu.Lock()
+	defer mu.Unlock()
+	if want := []time.Duration{7, 14, 28, 56, 60, 60}; len(waits) != len(want) || !slices.IsSorted(waits) || waits[5] != 60*time.Millisecond {
+		t.Errorf("it waited %v, want %v ms", waits, want)
+	}
+}

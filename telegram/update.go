@@ -82,6 +82,9 @@ type file struct {
 
 // files are the files of a message; of a picture the largest size.
 func (m *messageShape) files() (all []file) {
+	if m.album != nil {
+		return m.album
+	}
 	if n := len(m.Photo); n > 0 {
 		all = append(all, file{m.Photo[n-1], "image/jpeg"})
 	}

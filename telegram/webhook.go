@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,14 +53,22 @@ func (b *bot) serve() *channel.Error {
 		}
 		<-ended
 	}()
-	if _, refused := b.ask(b.ctx, "set the webhook", "", setWebhookForm{url: hook.URL, secret: hook.Secret.Reveal()}); refused != nil {
-		return refused
-	}
-	b.ready()
-	select {
-	case <-b.ctx.Done():
-		return nil
-	case <-ended:
+	for over := false; !over; {
+		b.polling.Store(false)
+		if _, refused := b.ask(b.ctx, "set the webhook", "", setWebhookForm{url: hook.URL, secret: hook.Secret.Reveal()}); refused != nil {
+			return refused
+		}
+		b.ready()
+		select {
+		case <-b.ctx.Done():
+			return nil
+		case <-b.albums:
+			if refused := b.pollAlbum(); refused != nil || b.ctx.Err() != nil {
+				return refused
+			}
+		case <-ended:
+			over = true
+		}
 	}
 	return &channel.Error{Deed: "receive calls of Telegram", AccountID: b.account, Class: ClassListen, Local: true, Err: errors.New("the listener has ended")}
 }
@@ -79,19 +86,26 @@ func (b *bot) calls() http.Handler {
 			http.Error(w, "the secret is wrong", http.StatusForbidden)
 			return
 		}
-		var u updateShape
 		reading.Lock()
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCall)).Decode(&u)
+		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
+		u, unreadable := readUpdate(raw)
 		reading.Unlock()
 		if err != nil || u.ID <= 0 {
 			http.Error(w, "this is no update", http.StatusBadRequest)
+			return
+		}
+		if unreadable != nil { // it would be so the next time, and hold up the others
+			b.log.Warn("cannot read an update of Telegram; skipped", "update", u.ID, "err", unreadable)
 			return
 		}
 		defer b.turns.enter(u.ID)()
 		if b.handled.has(u.ID) {
 			return
 		}
-		if b.ctx.Err() != nil || !b.update(&u) {
+		if u.part() != (albumKey{}) && !b.polling.Swap(true) {
+			b.albums <- struct{}{}
+		}
+		if b.polling.Load() || b.ctx.Err() != nil || !b.update(&u) {
 			http.Error(w, "not handled", http.StatusServiceUnavailable)
 			return
 		}

@@ -67,6 +67,7 @@ func TestWebhookReceivesUpdates(t *testing.T) {
 		{"other", `{"update_id":1}`, http.StatusForbidden},
 		{"s3cret", `{`, http.StatusBadRequest},
 		{"s3cret", `{"update_id":1}`, http.StatusOK},
+		{"s3cret", `{"update_id":2,"message":{"message_id":"seven"}}`, http.StatusOK},
 	} {
 		if got := call(t, address, tt.secret, tt.body); got != tt.want {
 			t.Errorf("secret %q, body %s: %d, want %d", tt.secret, tt.body, got, tt.want)

@@ -64,8 +64,9 @@ func (d *Handler) agentOf(c *config.Config, i *channel.Interaction) string {
 
 // maySpeak returns why a person may not address agents here; "" if allowed. The rules are those for messages.
 func (d *Handler) maySpeak(ctx context.Context, c *config.Config, i *channel.Interaction) string {
-	p := channel.PolicyOf(c, d.o.Bots.Name(), i.GuildID)
-	if m := i.Route(); !i.User.Bot && p.Bars(&m) == route.DirectNotPaired && d.o.Paired(ctx, i.User.ID) {
+	m := i.Route()
+	p := channel.PolicyOf(c, d.o.Bots.Name(), i.AccountID, &m)
+	if !i.User.Bot && p.Bars(&m) == route.DirectNotPaired && d.o.Paired(ctx, i.User.ID) {
 		p.AllowFrom = append(p.AllowFrom, i.User.ID)
 	}
 	return d.speaks(c, &p, i)
@@ -102,7 +103,8 @@ func (d *Handler) mayDecide(c *config.Config, i *channel.Interaction) string {
 	if i.User.Bot {
 		return notPeople(c)
 	}
-	p, m := channel.PolicyOf(c, d.o.Bots.Name(), i.GuildID), i.Route()
+	m := i.Route()
+	p := channel.PolicyOf(c, d.o.Bots.Name(), i.AccountID, &m)
 	own := c.Channel(d.o.Bots.Name())
 	listed := append(slices.Clone(p.AllowFrom), own.Collaboration.Escalation.MentionUserID, own.Retry.EscalationUserID)
 	listed = slices.DeleteFunc(listed, func(id string) bool { return id == "" || id == anybody }) // the right to write to agents does not imply this one

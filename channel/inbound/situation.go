@@ -23,7 +23,7 @@ import (
 
 // situation is the input of a decision except observed messages.
 func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
-	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: channel.BindingsOf(h.config), Policy: channel.PolicyOf(h.config, h.o.Channel, h.message.GuildID)}
+	s = route.Situation{Message: h.message, Bots: h.bots, Bindings: channel.BindingsOf(h.config), Policy: channel.PolicyOf(h.config, h.o.Channel, h.message.AccountID, &h.message)}
 	if h.o.Channel == coordination.Discord {
 		s.Sinks = sinksOf(h.config, h.bots)
 	}
@@ -31,6 +31,7 @@ func (h *intake) situation(tx eventstore.Tx) (s route.Situation, err error) {
 		s.Policy.Allowed = func(from, to string) bool { return h.o.Allowed(h.config, from, to) }
 	}
 	author := h.agentOf(s.Message.Author.ID)
+	channel.Narrow(h.config, h.o.Channel, &s, author == "" && !s.Message.Author.Bot && !s.Message.Author.Webhook)
 	if s.Message.ThreadID != "" {
 		if s.Participants, err = routing.Attendance(tx, s.Message.ThreadID); err != nil {
 			return s, err

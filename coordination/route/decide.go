@@ -353,6 +353,7 @@ func (c *deliberation) enrol() {
 
 // finish adds the record that observers keep.
 func (c *deliberation) finish() {
+	c.drop()
 	for i := range c.d.Verdicts {
 		if c.d.Verdicts[i].Mode == Observer {
 			c.d.Record = record(c.m, c.d.sender, c.d.Mentioned, c.mentions, c.team.roster(c.m))
@@ -361,6 +362,17 @@ func (c *deliberation) finish() {
 	}
 	slices.Sort(c.d.Warnings)
 	c.d.Warnings = slices.Compact(c.d.Warnings)
+}
+
+// drop drops the message for agents whose bots refuse it.
+func (c *deliberation) drop() {
+	for _, b := range c.team.barred {
+		known := slices.ContainsFunc(c.d.Verdicts, func(v Verdict) bool { return v.Agent == b.Agent })
+		if !known && !c.team.sees(b.Agent) {
+			c.d.Verdicts = append(c.d.Verdicts, c.own(Verdict{Agent: b.Agent, BotUserID: b.UserID, AccountID: b.AccountID, Mode: Dropped, Reason: b.Bars}))
+		}
+	}
+	slices.SortStableFunc(c.d.Verdicts, func(x, y Verdict) int { return cmp.Compare(x.Agent, y.Agent) })
 }
 
 func (c *deliberation) warn(w Warning) { c.d.Warnings = append(c.d.Warnings, w) }

@@ -86,6 +86,7 @@ type Bot struct {
 	Agent     string // agent id, lower case
 	Name      string // display name of the agent; "" for the id
 	Blind     bool   // does not see the message: no access, or not connected
+	Bars      Reason // why settings of its own refuse the message; "" if they do not
 }
 
 // Sinks are the targets of reports. Messages there concern no agent.

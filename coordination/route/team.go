@@ -10,6 +10,7 @@ import (
 // team is the agents whose bots see a message, and the agents of all bots.
 type team struct {
 	seeing []Bot             // one per agent, by agent id
+	barred []Bot             // that would see it
 	agents map[string]string // agents by bot user id
 	names  map[string]string // by agent
 }
@@ -33,6 +34,10 @@ func newTeam(bots []Bot, m *Message, mentions []string) team {
 			t.names[b.Agent] = b.Name
 		}
 		if b.Blind || m.direct() && b.AccountID != m.AccountID || t.agents[b.UserID] != b.Agent {
+			continue
+		}
+		if b.Bars != "" {
+			t.barred = append(t.barred, b)
 			continue
 		}
 		last := len(t.seeing) - 1

@@ -27,6 +27,7 @@ type message struct {
 	topic    *topic // nil: outside of topics, or in General
 	thread   int    // in a supergroup outside of topics: the first message of a chain of replies
 	keyboard *Keyboard
+	album    string // "": it is in none
 
 	joined                 []*account
 	left                   *account
@@ -54,7 +55,7 @@ func (m *message) shapeFor(bot *account) *Message { return m.shape(bot, true) }
 
 func (m *message) shape(bot *account, withReply bool) *Message {
 	told := &Message{MessageID: m.idFor(bot), From: &m.from.User, Chat: m.chat.shape(), Date: m.date, EditDate: m.edited, ReplyMarkup: m.keyboard,
-		Photo: m.photo, Document: m.document, MigrateTo: m.migrateTo, MigrateFrom: m.migrateFrom, TopicCreated: m.topicCreated,
+		MediaGroup: m.album, Photo: m.photo, Document: m.document, MigrateTo: m.migrateTo, MigrateFrom: m.migrateFrom, TopicCreated: m.topicCreated,
 		Reactions: m.reactions, own: m}
 	if m.photo == nil && m.document == nil {
 		told.Text, told.Entities = m.text, m.entities
@@ -147,6 +148,7 @@ type draft struct {
 	topic    *topic
 	replyTo  *message
 	keyboard *Keyboard
+	album    string
 }
 
 // draftOf reads what the methods for sending have in common.
@@ -232,7 +234,7 @@ func (s *Server) sendMessage(c *call) (any, *Error) {
 // send adds a message of a bot or a person.
 func (s *Server) send(by *account, ch *chat, d draft, photo []PhotoSize, document *Document) *message {
 	m := s.add(&message{chat: ch, from: by, text: d.text, entities: d.entities, replyTo: d.replyTo, topic: d.topic, keyboard: d.keyboard,
-		photo: photo, document: document})
+		photo: photo, document: document, album: d.album})
 	s.tell(m)
 	return m
 }

@@ -1,6 +1,9 @@
 package telegramtest
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Draft is a message of a person.
 type Draft struct {
@@ -13,6 +16,8 @@ type Draft struct {
 	Document []byte
 	FileName string
 	FileType string
+
+	album string
 }
 
 // Private returns the person's private chat with a bot, which the person starts with /start.
@@ -64,7 +69,7 @@ func (p *Person) Send(to *Chat, d Draft) (Message, error) {
 	if text == "" && d.Photo == nil && d.Document == nil {
 		return Message{}, badRequest("message text is empty")
 	}
-	out := draft{text: text, entities: p.s.detect(text, entities), topic: at}
+	out := draft{text: text, entities: p.s.detect(text, entities), topic: at, album: d.album}
 	if d.ReplyTo != nil {
 		out.replyTo = d.ReplyTo.own
 	}
@@ -79,6 +84,24 @@ func (p *Person) Send(to *Chat, d Draft) (Message, error) {
 	m := p.s.send(p.own, ch, out, photo, document)
 	p.s.happened()
 	return *m.shapeFor(nil), nil
+}
+
+// SendAlbum sends pictures as an album, whose first one has the text and the reply: each is a message of its own.
+func (p *Person) SendAlbum(to *Chat, d Draft, photos ...[]byte) (all []Message, err error) {
+	p.s.mu.Lock()
+	p.s.lastID++
+	d.album = strconv.FormatInt(13_000_000+p.s.lastID, 10)
+	p.s.mu.Unlock()
+	for _, photo := range photos {
+		d.Photo = photo
+		m, err := p.Send(to, d)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, m)
+		d.Text, d.ReplyTo, d.Mention = "", nil, nil
+	}
+	return all, nil
 }
 
 // mentionsIn finds users in a text by their first names, once each.

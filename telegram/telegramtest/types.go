@@ -67,6 +67,7 @@ type Message struct {
 	ReplyTo        *Message        `json:"reply_to_message,omitempty"`
 	Text           string          `json:"text,omitempty"`
 	Entities       []Entity        `json:"entities,omitempty"`
+	MediaGroup     string          `json:"media_group_id,omitempty"`
 	Photo          []PhotoSize     `json:"photo,omitempty"`
 	Document       *Document       `json:"document,omitempty"`
 	Caption        string          `json:"caption,omitempty"`

@@ -30,19 +30,34 @@ func (s *Server) queue(bot *account, kind string, u Update) {
 	if own.allowed == nil && slices.Contains(unasked, kind) || own.allowed != nil && !slices.Contains(own.allowed, kind) {
 		return
 	}
+	u.UpdateID = s.nextUpdate(bot)
+	own.pending, own.ids = append(own.pending, encode(u)), append(own.ids, u.UpdateID)
+	s.happened()
+}
+
+// nextUpdate is the id of a bot's next update.
+func (s *Server) nextUpdate(bot *account) int64 {
+	own := &bot.updates
 	if own.last == 0 {
 		own.last = 100_000_000 + bot.ID%1_000_000
 	}
 	own.last++
-	u.UpdateID = own.last
 	if s.twice {
 		if own.again == nil {
 			own.again = map[int64]bool{}
 		}
-		own.again[u.UpdateID] = true
+		own.again[own.last] = true
 	}
-	own.pending, own.ids = append(own.pending, encode(u)), append(own.ids, u.UpdateID)
-	s.happened()
+	return own.last
+}
+
+// Tell queues an update of any form, such as one that a client cannot read.
+func (b *Bot) Tell(kind string, what any) {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	id, own := b.s.nextUpdate(b.own), &b.own.updates
+	own.pending, own.ids = append(own.pending, encode(map[string]any{"update_id": id, kind: what})), append(own.ids, id)
+	b.s.happened()
 }
 
 // confirm forgets the updates before an offset.
