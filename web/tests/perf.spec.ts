@@ -6,6 +6,9 @@ import { conversation, liveState, pair, recorded, recordEvents } from './stage/l
 import { logFile, until, writeHome } from './stage/server.ts';
 import { expect, test, visit, type Page } from './stage/test.ts';
 
+// The page as most people have it.
+test.use({ contextOptions: { reducedMotion: 'no-preference' } });
+
 /** Events a second, and for how long: `make ui-bench GREP=live` measures a minute of it on three pages. */
 const rate = 1000;
 const seconds = 10;

@@ -210,10 +210,10 @@ export function withHistory(state: State, history: History, asked: number): Stat
   const joined = same && first !== undefined && state.messages.some(({ key }) => keys.has(key));
   const before = joined ? state.messages.filter(({ seq }) => seq < first.seq) : [];
   const messages = [...before, ...fresh];
-  const started = new Set(messages.map(({ runId }) => runId));
+  const inTranscript = new Set(messages.map(({ runId }) => runId));
   // A run that waits for a person is in the queue again, and its message in the transcript.
   const pending = (history.pendingInputs?.items ?? [])
-    .filter(({ runId }) => !started.has(runId))
+    .filter(({ runId }) => !inTranscript.has(runId))
     .map(({ runId, message, acceptedAt }) => ({ runId, text: textOf(message.content), time: acceptedAt }));
   const called = new Set(fresh.flatMap(({ tools }) => tools.map(({ id }) => id)));
   const known = new Set([...messages.flatMap(({ runId }) => runId ?? []), ...pending.map(({ runId }) => runId)]);

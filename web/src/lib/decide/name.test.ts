@@ -15,3 +15,18 @@ it('names a plan without a title by its agent and its first words', () => {
   locale.language = 'en';
   expect(nameOf({ agentId: 'eden', steps: ['Deploy'] })).toBe('Plan of eden: Deploy');
 });
+
+it('names a call by its tool and its arguments in words', () => {
+  const asked = { kind: 'call', agentId: 'eden' } as const;
+  const call = { tool: 'write', arguments: { path: 'notes.md', lines: 3, text: '첫 줄\n둘째' } };
+  expect(nameOf({ ...asked, title: 'write {"path":"notes.md",', call })).toBe(
+    'write: path notes.md, lines 3, text 첫 줄 둘째',
+  );
+  expect(nameOf({ ...asked, title: 'agents_list {}', call: { tool: 'agents_list', arguments: {} } })).toBe(
+    'agents_list',
+  );
+  expect(nameOf({ ...asked, title: 'exec ls', call: { tool: 'exec', arguments: { command: 'ls' } } })).toBe('exec ls');
+  expect(nameOf({ ...asked, title: 'book asks: Who?', call: { ...call, tool: 'book', input: {} } })).toBe(
+    'book asks: Who?',
+  );
+});

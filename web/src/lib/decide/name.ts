@@ -9,12 +9,25 @@ interface Asked {
   agentId: string;
   steps?: unknown;
   description?: string;
+  call?: { tool: string; arguments?: object; input?: unknown };
 }
 
 const longest = 80;
 
+/** Arguments in words: `: path notes.md, lines 3`. */
+function listed(given: object): string {
+  const words = Object.entries(given)
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+    .replace(/\s+/g, ' ');
+  return words && `: ${words.length > longest ? `${words.slice(0, longest)}…` : words}`;
+}
+
 /** What it is called: its title; without one its agent, and its first step or the first words of its description. */
-export function nameOf({ kind = 'plan', title, agentId, steps, description }: Asked): string {
+export function nameOf({ kind = 'plan', title, agentId, steps, description, call }: Asked): string {
+  // The title of a call ends with its arguments as JSON, unless it is a command or a question.
+  if (call?.arguments && !call.input && title?.startsWith(`${call.tool} {`))
+    return `${call.tool}${listed(call.arguments)}`;
   if (title?.trim()) return title;
   const first = [...(Array.isArray(steps) ? (steps as unknown[]) : []), description].find(
     (text): text is string => typeof text === 'string' && text.trim() !== '',
