@@ -54,7 +54,7 @@ func (t *taker) convertJob(j *openclaw.Job) (job coordination.CronJob, reason, w
 	}
 	switch allowed := other.Payload.ToolsAllow; {
 	case job.Payload.Kind == schedule.PayloadHeartbeat:
-		return job, ReasonManaged, "heartbeats follow agents.defaults.heartbeat of the configuration"
+		return job, ReasonManaged, "heartbeats follow agents.defaults.heartbeat of the configuration, and wake only for a cause: with wake \"always\" each time, as OpenClaw does"
 	case other.DeclarationKey != "":
 		return job, ReasonManaged, "OpenClaw's " + other.DeclarationKey + " keeps the job " + job.Name
 	case len(other.Trigger) > 0 && string(other.Trigger) != "null":

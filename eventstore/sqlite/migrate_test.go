@@ -181,6 +181,7 @@ func TestOlderSchemaIsRefusedWhereItMayNotBeMigrated(t *testing.T) {
 			}
 		})
 	}
+	verify(t, open(t, sqlite.Options{Path: path, ReadOnly: true, OlderSchema: true}), 3) // what later versions added is not missing
 	if backups := backupsOf(t, path); len(backups) > 0 {
 		t.Errorf("a refusal left %v", backups)
 	}
