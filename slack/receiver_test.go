@@ -124,7 +124,7 @@ func TestOnlyUnknownRepetitionsAreAReasonToRead(t *testing.T) {
 	address := m.byHTTP().URL + "/slack/events"
 	m.accounts = m.accounts[:1]
 	m.start()
-	lists := func() int { return len(m.RequestsTo(slacktest.Match{Method: "conversations.list"})) }
+	lists := func() int { return len(m.RequestsTo(slacktest.Match{Method: "users.conversations"})) }
 	m.until("the app to arrive", func() bool { return lists() == 1 })
 	event := func(id string, attempt int) {
 		t.Helper()
