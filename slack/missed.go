@@ -107,7 +107,6 @@ func (a *app) list() (member []string) {
 						a.seat.set(chat, false)
 					}
 				}
-				a.seat.complete()
 			}
 			a.apps.addKnown(member)
 			return member

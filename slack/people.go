@@ -22,23 +22,6 @@ import (
 type seat struct {
 	mu     sync.Mutex
 	member map[string]bool // by conversation
-	listed bool            // Slack has listed all that the app is in
-}
-
-// complete records that all conversations of the app were listed.
-func (s *seat) complete() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listed = true
-}
-
-// miss records a conversation that another app has listed: this one is not in it, if all of its own were listed.
-func (s *seat) miss(chat string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.member[chat]; s.listed && !known {
-		put(s.member, chat, false)
-	}
 }
 
 func (s *seat) set(chat string, in bool) {
@@ -65,15 +48,12 @@ func (b *Apps) known() []string {
 	return slices.Collect(maps.Keys(b.listed))
 }
 
-// addKnown records the conversations of a list. Apps that have listed theirs are not in those that they do not know.
+// addKnown records the conversations of a list.
 func (b *Apps) addKnown(chats []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, chat := range chats {
 		put(b.listed, chat, true)
-		for _, own := range b.apps {
-			own.seat.miss(chat)
-		}
 	}
 }
 
