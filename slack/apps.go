@@ -26,6 +26,8 @@ type Apps struct {
 
 	unsignedAt, unsignedSince atomic.Int64 // when the log has told of unsigned requests, and how many have come since
 
+	reasking sync.Mutex // held while questions from before the start are looked up
+
 	changing sync.Mutex // held by Configure, and by Run while starting and stopping
 
 	mu       sync.Mutex
