@@ -50,6 +50,7 @@ func (c *Config) decodeRoot(root *fields) {
 	root.done()
 	c.checkAgentNames(root)
 	c.checkAccountNames(root)
+	c.checkSlackPaths(root)
 	checkMisplaced(root)
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,17 @@ func (c *Channel) AccessOf(account string) *Access {
 		}
 	}
 	return &c.Access
+}
+
+// Named are the places that are listed for an account, and those in which agents work together or people are notified.
+func (c *Channel) Named(account string) (ids []string) {
+	of := &c.Collaboration
+	ids = append(slices.Clone(of.AllowedChannels), of.DefaultChannel, of.Escalation.ChannelID)
+	for _, g := range c.AccessOf(account).Guilds {
+		ids = append(ids, g.Channels...)
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" || id == NoChannel })
 }
 
 // MediaLimit is the limit of one file of a message that an account receives, in bytes.

@@ -74,3 +74,15 @@ func TestSlackChannels(t *testing.T) {
 		})
 	}
 }
+
+// A path for events must not put something that the gateway serves out of reach.
+func TestSlackPathsAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	_, findings := load(t, `{hooks: {path: '/in'}, channels: {slack: {mode: 'http', webhookPath: '/slack/events', accounts: {
+  a: {webhookPath: '/tools/invoke'}, b: {webhookPath: '/in/agent'}, c: {webhookPath: '/slack/c'}, d: {webhookPath: '/'}, e: {webhookPath: '/toolsmith'}}}}}`, nil)
+	const what = ` is a path at which the gateway serves something else (write one of its own, such as /slack/events)`
+	wantFindings(t, findings,
+		`error value openclaw.json:2:20: channels.slack.accounts.a.webhookPath: "/tools/invoke"`+what,
+		`error value openclaw.json:2:55: channels.slack.accounts.b.webhookPath: "/in/agent"`+what,
+		`error value openclaw.json:2:116: channels.slack.accounts.d.webhookPath: "/"`+what)
+}

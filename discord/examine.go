@@ -4,14 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 
 	"github.com/pronto-lab/openclawd/channel"
 	"github.com/pronto-lab/openclawd/config"
 	"github.com/pronto-lab/openclawd/coordination/collaborate"
 )
 
-// Examine asks Discord what the bot of an account lacks: its token, and the intent to read messages. It opens no socket.
-func Examine(ctx context.Context, a config.Account, o channel.Options) []channel.Fault {
+// Examine asks Discord what the bot of an account lacks: its token, and the intent to read messages, and the configured
+// channels that it cannot see. It opens no socket.
+func Examine(ctx context.Context, c *config.Config, a config.Account, o channel.Options) []channel.Fault {
 	o = o.WithDefaults()
 	w, err := newSession(wireOptions{token: a.Token.Reveal(), transport: o.Transport, timeLimit: o.TimeLimit, userAgent: o.UserAgent},
 		wireEvents{told: func(string, json.RawMessage) {}, lost: func() {}})
@@ -31,14 +33,27 @@ func Examine(ctx context.Context, a config.Account, o channel.Options) []channel
 		}
 		return []channel.Fault{f}
 	}
+	var faults []channel.Fault
 	reads, err := readsContent(got.body)
 	switch {
 	case err != nil:
 		return []channel.Fault{{Code: channel.FaultUnreachable, Text: "read the application: " + err.Error()}}
 	case !reads:
-		return []channel.Fault{{Code: channel.FaultRight, Text: missingContent, Hint: missingContentHint}}
+		faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: missingContent, Hint: missingContentHint})
 	}
-	return nil
+	for _, id := range c.Discord.Named(a.ID) {
+		got, err := w.ask(limited, request{method: http.MethodGet, path: "/channels/" + url.PathEscape(id)})
+		refused := failed(ctx, "request a channel", a.ID, id, got, err)
+		switch {
+		case refused == nil:
+		case refused.Class == collaborate.ClassForbidden || refused.Class == collaborate.ClassNotFound:
+			faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: "the bot does not see the configured channel " + id,
+				Hint: "check the id, invite the bot to the server, and give it the permission View Channel there"})
+		default:
+			return append(faults, channel.Fault{Code: channel.FaultUnreachable, Text: refused.Error(), Hint: refused.Hint})
+		}
+	}
+	return faults
 }
 
 // readsContent reports whether an application, as Discord describes it, may read messages that do not mention it.

@@ -22,6 +22,11 @@ type Apps struct {
 	asked     *channel.InteractionTracker
 	forms     *forms
 	registry  atomic.Pointer[channel.Registry]
+	reading   chan struct{} // requests by HTTP that are read
+
+	unsignedAt, unsignedSince atomic.Int64 // when the log has told of unsigned requests, and how many have come since
+
+	reasking sync.Mutex // held while questions from before the start are looked up
 
 	changing sync.Mutex // held by Configure, and by Run while starting and stopping
 
@@ -46,7 +51,7 @@ func New(o channel.Options) *Apps {
 	o = o.WithDefaults()
 	b := &Apps{o: o, directory: newDirectory(), lanes: channel.NewLanes(coordination.Slack, o), inbound: make(chan delivery),
 		asked: channel.NewInteractionTracker(), forms: newForms(), config: config.Default(), apps: map[string]*app{}, memories: map[string]*memory{},
-		users: map[string]string{}, listed: map[string]bool{}}
+		users: map[string]string{}, listed: map[string]bool{}, reading: make(chan struct{}, mostReads)}
 	for _, m := range o.Marks {
 		if m.AccountID == "" && m.GuildID != "" {
 			if b.common == nil {

@@ -357,7 +357,7 @@ func TestReloadingChangesWhatItHasTo(t *testing.T) {
 
 func TestEndingDoesNotWaitForSlack(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"auth.test", "apps.connections.open", "conversations.list"} {
+	for _, method := range []string{"auth.test", "apps.connections.open", "users.conversations"} {
 		m := newTeam(t)
 		held := make(chan struct{})
 		m.Inject(slacktest.Fault{Match: slacktest.Match{Method: method}, Times: -1, Effect: slacktest.Hold(held)})
@@ -422,4 +422,32 @@ func TestBriefGapsAreReadWithOneRequest(t *testing.T) {
 	if n := reads() - before; n != 1 {
 		t.Errorf("the channel was read with %d requests, want one", n)
 	}
+}
+
+// Of a large workspace only the conversations of the app are listed; what is beyond the bound is counted.
+func TestOnlyOwnConversationsAreListed(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	for i := range 450 {
+		m.AddChannel(fmt.Sprintf("other-%d", i), m.bora.ID)
+	}
+	last := m.AddChannel("last", m.bora.ID, m.ruda.UserID)
+	m.accounts = m.accounts[:1]
+	m.start()
+	m.post(m.channel.ID, "before")
+	m.untilTold("ruda", "created before")
+	m.halt()
+	m.post(last.ID, "in the last one")
+	m.run()
+	m.untilTold("ruda", "created in the last one (missed)")
+	if all := m.RequestsTo(slacktest.Match{Method: "users.conversations"}); len(all) != 2 {
+		t.Errorf("%d requests for lists, want one for each connection", len(all))
+	}
+	m.halt()
+	for i := range 2000 {
+		m.AddChannel(fmt.Sprintf("own-%d", i), m.ruda.UserID)
+	}
+	before := m.status("ruda").Unread
+	m.run()
+	m.until("what is beyond the bound to be counted", func() bool { return m.status("ruda").Unread > before })
 }

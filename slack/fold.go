@@ -121,6 +121,9 @@ func (a *app) created(m *messageShape, late bool) bool {
 		}
 		f.Nonce = nonce
 	}
+	if f.Author.Account == "" {
+		a.reask(m)
+	}
 	q, first, answer := a.apps.forms.take(&f, m, a.apps.o.Now())
 	f.Interaction = answer
 	if !a.deliver(channel.Inbound{Kind: channel.Created, Missed: late, Message: f}) {

@@ -14,8 +14,8 @@ const (
 	maxAnswered = 1000             // replies that are remembered, for the other apps that are told of them
 )
 
-// forms are the questions that people have not answered yet, one per conversation and person. They are forgotten when the
-// program ends.
+// forms are the questions that people have not answered yet, one per conversation and person. Those in threads are
+// found again after a restart: see reask.
 type forms struct {
 	mu       sync.Mutex
 	open     map[string]question // by conversation and user
@@ -48,6 +48,8 @@ func (b *Apps) askFor(ctx context.Context, i channel.Interaction, f *channel.For
 	if err != nil {
 		return err
 	}
+	_, pressed, _ := parseMessage(i.MessageID)
+	args.Set("metadata", asked{Form: f.ID, Field: f.Field, User: i.User.ID, Message: pressed}.metadata())
 	m, err := own.post(ctx, deed, i.ChannelID, in, args, "")
 	if err != nil {
 		return err

@@ -155,6 +155,9 @@ func (b *Apps) respond(ctx context.Context, deed string, i channel.Interaction, 
 	if coordination.TrimJS(a.Text) == "" {
 		return refuse(errors.New("content is empty"), "say something")
 	}
+	if i.Kind == channel.KindForm && i.Token == "" {
+		return b.respondAnew(ctx, i, a)
+	}
 	if !mayReceive(i.Token.Reveal()) {
 		return refuse(errAddress, "answer an interaction received by OnInteraction")
 	}

@@ -155,6 +155,39 @@ func TestFormsAreAskedInAThread(t *testing.T) {
 	}
 }
 
+// A question in a thread outlives a restart of the program.
+func TestFormsOutliveARestart(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start().fast()
+	posted, _, i := m.ask(m.place)
+	form := channel.Form{ID: "reject:7", Title: "Reject", Field: "why", Label: "Why?", Max: 500}
+	if err := m.Answer(m.ctx, i, channel.InteractionAnswer{Form: &form}); err != nil {
+		t.Fatal(err)
+	}
+	question := m.last(m.channel.ID)
+	m.halt()
+	m.Apps = newApps(m)
+	m.start()
+	must(t)(m.bora.Reply(m.channel.ID, question.ThreadTS, "too early"))
+	answer := m.use(1)
+	if answer.Kind != channel.KindForm || answer.Name != "reject:7" || answer.Values["why"] != "too early" || answer.MessageID != posted.ID ||
+		answer.AccountID != "ruda" || answer.GuildID == "" || answer.Text != "May I?" {
+		t.Errorf("the form's answer is %+v", answer)
+	}
+	if err := m.Answer(m.ctx, answer, channel.InteractionAnswer{Text: "rejected", Update: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Messages(m.channel.ID)[0]; got.Text != "rejected" {
+		t.Errorf("the button's message is %+v, want it replaced", got)
+	}
+	must(t)(m.bora.Reply(m.channel.ID, question.ThreadTS, "and more"))
+	for _, id := range []string{"ruda", "eden"} {
+		if !m.untilTold(id, "created too early").Message.Interaction || m.untilTold(id, "created and more").Message.Interaction {
+			t.Errorf("%s was told of the answer as a message, or of a message as an answer", id)
+		}
+	}
+}
+
 func TestTooManyInteractionsAreExcused(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})

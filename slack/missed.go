@@ -73,7 +73,7 @@ func (a *app) date() {
 	}
 }
 
-// list requests the conversations of the app. Without the right to list a kind of them, those are found by their
+// list requests the conversations that the app is in. Without the right to list a kind of them, those are found by their
 // messages only.
 func (a *app) list() (member []string) {
 	missing := a.current().Missing
@@ -85,27 +85,30 @@ func (a *app) list() (member []string) {
 	}
 	complete, before := len(types) == kindsOfConversations, a.apps.known()
 	args := url.Values{"types": {strings.Join(types, ",")}, "exclude_archived": {"true"}, "limit": {strconv.Itoa(missedPage)}}
-	for pages := 0; pages < maxListed && len(types) > 0; pages++ {
-		page, refused := a.page("list conversations", "", "conversations.list", args)
+	for pages := 0; len(types) > 0; pages++ {
+		if pages == maxListed {
+			a.unread("the app is in too many conversations; what was missed in the rest is read only where it has received something", "listed", len(member))
+			return member
+		}
+		page, refused := a.page("list conversations", "", "users.conversations", args)
 		if refused != nil {
 			a.log.Warn("cannot list the app's conversations", "err", refused)
 			return member
 		}
 		for _, c := range page.Channels {
 			a.apps.directory.addChannel(c, a.team())
-			in := c.IsMember || c.IsIM || c.IsMPIM
-			a.seat.set(c.ID, in)
-			if in {
-				member = append(member, c.ID)
-			}
+			a.seat.set(c.ID, true)
+			member = append(member, c.ID)
 		}
 		if page.Next.Cursor == "" {
-			a.apps.addKnown(member)
-			for _, chat := range before {
-				if complete && !slices.Contains(member, chat) {
-					a.seat.set(chat, false) // it was there before the list was asked for
+			if complete {
+				for _, chat := range before { // it was there before the list was asked for
+					if !slices.Contains(member, chat) {
+						a.seat.set(chat, false)
+					}
 				}
 			}
+			a.apps.addKnown(member)
 			return member
 		}
 		args.Set("cursor", page.Next.Cursor)

@@ -24,10 +24,49 @@ type posts struct {
 
 	began  time.Time            // what was posted before is not known
 	shared map[string]time.Time // by conversation: when Slack was last asked to share a file there
+	files  map[string]shared    // by id, of those that it was asked to share
+}
+
+// shared is a file that Slack was asked to share.
+type shared struct {
+	nonce string
+	ts    string        // of its message; "" until an event has named it
+	named chan struct{} // closed then
 }
 
 func newPosts(began time.Time) *posts {
-	return &posts{open: map[string][]chan struct{}{}, nonces: map[string]string{}, began: began, shared: map[string]time.Time{}}
+	return &posts{open: map[string][]chan struct{}{}, nonces: map[string]string{}, began: began, shared: map[string]time.Time{}, files: map[string]shared{}}
+}
+
+// share records a file that Slack is to be asked to share: the event of its message may come before any answer.
+func (p *posts) share(file, nonce string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	put(p.files, file, shared{nonce: nonce, named: make(chan struct{})})
+}
+
+// arrived records the message of a file, and returns the nonce with which that was posted, if this is one of such a file.
+func (p *posts) arrived(m *messageShape) (nonce string, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(m.Files) != 1 {
+		return "", false
+	}
+	of, known := p.files[m.Files[0].ID]
+	if known && of.ts == "" {
+		of.ts = m.TS
+		p.files[m.Files[0].ID] = of
+		close(of.named)
+	}
+	return of.nonce, known
+}
+
+// messageOf is the timestamp of the message of a file; "" if no event has named it, which named waits for.
+func (p *posts) messageOf(file string) (ts string, named <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.files[file]
+	return of.ts, of.named
 }
 
 // completed records that Slack was asked to share a file.
@@ -114,6 +153,9 @@ func (a *app) nonceOf(m *messageShape, account string, late bool) (nonce string,
 		return nonce, true
 	case kind != "", late && own == a: // an app always reads its own metadata
 		return "", true
+	}
+	if nonce, known := own.posts.arrived(m); known {
+		return nonce, true
 	}
 	in := place{chat: m.Channel, thread: m.inThread()}
 	id := in.messageID(m.TS)

@@ -23,9 +23,12 @@ const (
 	maxBody    = 1 << 20
 	maxAge     = 5 * time.Minute         // difference between Slack's clock and ours, in both directions
 	answerTime = 2500 * time.Millisecond // Slack waits three seconds
-	lateRetry  = 2                       // from this attempt on, other events may have been given up
+	readTime   = 10 * time.Second
+	mostReads  = 8 // requests at once
+	lateRetry  = 2 // from this attempt on, other events may have been given up
 
-	longestQuiet = 12 // times the silence: the most between two looks
+	unsignedPause = time.Minute // between two lines in the log
+	longestQuiet  = 12          // times the silence: the most between two looks
 )
 
 // listen connects an app whose events come by HTTP, until Slack cannot be asked any more or the app ends. There is no
@@ -78,19 +81,49 @@ func (b *Apps) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only POST", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if !recent(r.Header, b.o.Now()) {
+		b.unsigned(w)
+		return
+	}
+	body, err := b.read(w, r)
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)
 		return
 	}
 	for _, own := range candidates {
-		if signedWith(own.own.Webhook.Secret, r.Header, body, b.o.Now()) {
+		if signedWith(own.own.Webhook.Secret, r.Header, body) {
 			own.receive(w, r, body)
 			return
 		}
 	}
-	b.o.Log.Warn("a request to the address of Slack's events has no valid signature", "hint", "compare signingSecret with Basic Information of the app, and the clock")
+	b.unsigned(w)
+}
+
+// read reads a request, few at once: what anyone may send is held in memory before its signature can be checked.
+func (b *Apps) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	reader := http.NewResponseController(w)
+	timer := b.o.AfterFunc(readTime, func() { _ = reader.SetReadDeadline(time.Unix(1, 0)) }) // it is over at once; a recorder in a test has none
+	defer timer.Stop()
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+}
+
+// unsigned refuses a request. The log says so at most once a minute: anyone may send them.
+func (b *Apps) unsigned(w http.ResponseWriter) {
 	http.Error(w, "invalid signature", http.StatusUnauthorized)
+	now := b.o.Now().UnixMilli()
+	told := b.unsignedAt.Load()
+	b.unsignedSince.Add(1)
+	if told != 0 && now-told < unsignedPause.Milliseconds() || !b.unsignedAt.CompareAndSwap(told, now) {
+		return
+	}
+	b.o.Log.Warn("requests to the address of Slack's events have no valid signature", "requests", b.unsignedSince.Swap(0),
+		"hint", "compare signingSecret with Basic Information of the app, and the clock")
 }
 
 // receivers are the apps whose events come to a path.
@@ -105,15 +138,22 @@ func (b *Apps) receivers(path string) (all []*app) {
 	return all
 }
 
-// signedWith reports whether a request was signed with a secret, not long ago.
-func signedWith(secret config.Secret, h http.Header, body []byte, now time.Time) bool {
-	sent := h.Get("X-Slack-Request-Timestamp")
-	seconds, err := strconv.ParseInt(sent, 10, 64)
-	if err != nil || secret == "" || now.Sub(time.Unix(seconds, 0)).Abs() > maxAge {
+// sentHeader is the time of a request, which is signed with it.
+const sentHeader = "X-Slack-Request-Timestamp"
+
+// recent reports whether a request says that it was sent not long ago.
+func recent(h http.Header, now time.Time) bool {
+	seconds, err := strconv.ParseInt(h.Get(sentHeader), 10, 64)
+	return err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= maxAge
+}
+
+// signedWith reports whether a request was signed with a secret.
+func signedWith(secret config.Secret, h http.Header, body []byte) bool {
+	if secret == "" {
 		return false
 	}
 	sum := hmac.New(sha256.New, []byte(secret.Reveal()))
-	_, _ = fmt.Fprintf(sum, "v0:%s:%s", sent, body) // a hash takes everything
+	_, _ = fmt.Fprintf(sum, "v0:%s:%s", h.Get(sentHeader), body) // a hash takes everything
 	got, err := hex.DecodeString(strings.TrimPrefix(h.Get("X-Slack-Signature"), "v0="))
 	return err == nil && hmac.Equal(got, sum.Sum(nil))
 }

@@ -124,7 +124,7 @@ func TestOnlyUnknownRepetitionsAreAReasonToRead(t *testing.T) {
 	address := m.byHTTP().URL + "/slack/events"
 	m.accounts = m.accounts[:1]
 	m.start()
-	lists := func() int { return len(m.RequestsTo(slacktest.Match{Method: "conversations.list"})) }
+	lists := func() int { return len(m.RequestsTo(slacktest.Match{Method: "users.conversations"})) }
 	m.until("the app to arrive", func() bool { return lists() == 1 })
 	event := func(id string, attempt int) {
 		t.Helper()
@@ -173,4 +173,37 @@ func TestEventsBeforeTheAppIsKnownAreToldAgain(t *testing.T) {
 	if in := m.untilTold("ruda", "created early"); in.Message.GuildID != place(slacktest.TeamID) {
 		t.Errorf("the workspace is %q", in.Message.GuildID)
 	}
+}
+
+// Anyone may send requests: an old one is refused without being read, and the log tells of many in one line.
+func TestUnsignedRequestsCostLittle(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t, lost)
+	address := m.byHTTP().URL + "/slack/events"
+	m.accounts = m.accounts[:1]
+	m.start()
+	for range 50 {
+		if status := m.send(address, "another", time.Now(), `{"type":"event_callback"}`); status != http.StatusUnauthorized {
+			t.Fatalf("the answer is %d, want 401", status)
+		}
+	}
+	if n := strings.Count(m.log.String(), "no valid signature"); n != 1 {
+		t.Errorf("%d lines in the log, want one", n)
+	}
+	read := &counted{}
+	r := httptest.NewRequestWithContext(m.ctx, http.MethodPost, "/slack/events", read)
+	r.Header.Set("X-Slack-Request-Timestamp", strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10))
+	w := httptest.NewRecorder()
+	m.Apps.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized || read.n.Load() > 0 {
+		t.Errorf("an old request is answered with %d after %d reads", w.Code, read.n.Load())
+	}
+}
+
+// counted counts how often it is read.
+type counted struct{ n atomic.Int64 }
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.n.Add(1)
+	return len(p), nil
 }

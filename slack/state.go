@@ -53,11 +53,15 @@ func troubleOf(account string, err error) trouble {
 var neededScopes = []string{"chat:write", "app_mentions:read", "channels:history", "channels:read", "groups:history", "groups:read", "im:history",
 	"im:read", "mpim:history", "mpim:read", "users:read"}
 
+// furtherScopes are needed for files, and to write to people first. That an app has no slash command, and with it no scope
+// commands, is usual.
+var furtherScopes = []string{"files:read", "files:write", "im:write"}
+
 // reactionScopes are needed for acknowledgements, and to hear of people's reactions.
 var reactionScopes = []string{"reactions:read", "reactions:write"}
 
 // missingScopes are the needed scopes that a token lacks, as Slack lists its scopes; "" if none, or if it says nothing.
-func missingScopes(granted string, reacts bool) string {
+func missingScopes(granted string, reacts bool, further ...string) string {
 	if granted == "" {
 		return ""
 	}
@@ -65,9 +69,9 @@ func missingScopes(granted string, reacts bool) string {
 	for _, scope := range strings.Split(granted, ",") {
 		has = append(has, strings.TrimSpace(scope))
 	}
-	needed := neededScopes
+	needed := slices.Concat(neededScopes, further)
 	if reacts {
-		needed = slices.Concat(neededScopes, reactionScopes)
+		needed = append(needed, reactionScopes...)
 	}
 	var lacking []string
 	for _, scope := range needed {

@@ -42,7 +42,7 @@ func (b *Apps) sendFile(ctx context.Context, deed string, own *app, in place, p 
 		return channel.Posted{}, err
 	}
 	defer leave()
-	defer own.posts.begin(in.chat)()
+	own.posts.share(file, p.Nonce)
 	since := b.o.Now().UnixMilli()
 	_, err = own.inTurn(ctx, deed, p.ChannelID, lane(in), "files.completeUploadExternal", args)
 	own.posts.completed(in.chat, b.o.Now())
@@ -105,6 +105,10 @@ func (a *app) shared(ctx context.Context, deed string, l *channel.Lookup, in pla
 	}
 	pause := sharedPause
 	for waited := time.Duration(0); ; waited += pause {
+		ts, named := a.posts.messageOf(file)
+		if ts != "" {
+			return messageShape{TS: ts}, nil
+		}
 		all, failed := a.all(ctx, deed, l, in) // which is tried again
 		for i := range all {
 			if files := all[i].Files; len(files) == 1 && files[0].ID == file {
@@ -117,10 +121,27 @@ func (a *app) shared(ctx context.Context, deed string, l *channel.Lookup, in pla
 		if waited > 0 {
 			pause = min(2*pause, longestSharePause)
 		}
-		if err := channel.Rest(ctx, a.apps.o.AfterFunc, pause); err != nil {
+		if refused, is := errors.AsType[*channel.Error](failed); is {
+			pause = max(pause, refused.Failure.RetryAfter)
+		}
+		if err := a.restOr(ctx, pause, named); err != nil {
 			return m, fail(err)
 		}
 	}
+}
+
+// restOr waits for something, not longer than a pause; the error is the context's.
+func (a *app) restOr(ctx context.Context, pause time.Duration, what <-chan struct{}) error {
+	over := make(chan struct{})
+	timer := a.apps.o.AfterFunc(pause, func() { close(over) })
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-what:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // unshared is the error of a search that finds no message of a file while it may still appear; nil after that.

@@ -103,3 +103,19 @@ func TestAFileIsMissingOnlyAfterAMinute(t *testing.T) {
 		t.Errorf("a search after a minute finds %v, %v, want nothing", found, err)
 	}
 }
+
+// The message of a file is known by its event, and holds up no other, also while Slack lets nothing be looked up.
+func TestAFileIsKnownByItsEvent(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start().fast()
+	m.Inject(slacktest.Fault{Match: slacktest.Match{Method: listing, App: m.ruda.ID}, Times: -1, Effect: slacktest.TooManyRequests(10 * time.Minute)})
+	posted, err := m.Send(m.ctx, report(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.post(m.channel.ID, "after it")
+	m.untilTold("ruda", "created after it")
+	if own := m.untilTold("ruda", "created "); own.Message.ID != posted.ID || own.Message.Nonce != "n1" {
+		t.Errorf("the file's message is %s with nonce %q, want %s", own.Message.ID, own.Message.Nonce, posted.ID)
+	}
+}

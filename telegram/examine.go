@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/pronto-lab/openclawd/channel"
@@ -87,13 +88,28 @@ func hostOf(address string) string {
 	return u.Host
 }
 
+// groupsOf are the groups that the configuration names for an account: the listed ones, and those of collaboration.
+func groupsOf(c *config.Config, account string) (ids []string) {
+	all := c.Telegram.Named(account)
+	for _, g := range c.Telegram.AccessOf(account).Guilds {
+		if !slices.Contains(g.Channels, config.NoChannel) {
+			all = append(all, g.ID)
+		}
+	}
+	for _, id := range all {
+		if at, err := parsePlace(id); err == nil { // else those for all groups
+			at.topic = 0
+			ids = append(ids, placeID(at))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // groupFaults asks for the bot's rights in the groups of the configuration.
 func (b *bot) groupFaults(c *config.Config) (faults []channel.Fault) {
-	for _, g := range c.Telegram.AccessOf(b.account).Guilds {
-		if _, err := parsePlace(g.ID); err != nil { // those for all groups
-			continue
-		}
-		err := b.bots.Rights(b.ctx, b.account, g.ID)
+	for _, id := range groupsOf(c, b.account) {
+		err := b.bots.Rights(b.ctx, b.account, id)
 		if err == nil {
 			continue
 		}
@@ -105,9 +121,9 @@ func (b *bot) groupFaults(c *config.Config) (faults []channel.Fault) {
 			if refused.Hint == missingPrivacyHint {
 				continue // said of the bot
 			}
-			faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: fmt.Sprintf("the bot lacks a right in %s", g.ID), Hint: refused.Hint})
+			faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: fmt.Sprintf("the bot lacks a right in %s", id), Hint: refused.Hint})
 		case refused.Class == collaborate.ClassNotFound || refused.Class == collaborate.ClassForbidden:
-			faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: fmt.Sprintf("the bot is not in the group %s: %s", g.ID, refused.Said), Hint: "add the bot to the group"})
+			faults = append(faults, channel.Fault{Code: channel.FaultRight, Text: fmt.Sprintf("the bot is not in the group %s: %s", id, refused.Said), Hint: "add the bot to the group"})
 		default:
 			faults = append(faults, b.faultOf(refused))
 		}

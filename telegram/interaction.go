@@ -32,6 +32,7 @@ func (b *bot) interaction(m *messageShape, fact *channel.Inbound, update int64) 
 	f := &fact.Message
 	i = channel.Interaction{GuildID: f.GuildID, ChannelID: f.ChannelID, ParentID: f.ParentID, User: f.Author.User, At: f.At,
 		Token: config.Secret(messageToken + strconv.Itoa(m.ID)), ID: b.interactionID(strconv.FormatInt(update, 10))}
+	b.reask(m, f.ReplyTo)
 	if asked, first, is := b.bots.forms.take(f.ReplyTo, f.Author.ID, f.ID); is {
 		i.Kind, i.Name, i.Values = channel.KindForm, asked.form.ID, map[string]string{asked.form.Field: coordination.Head(f.Content, asked.form.Max)}
 		i.MessageID, i.Text, i.ID = asked.message, asked.text, "form "+f.ID
@@ -235,7 +236,8 @@ func (b *Bots) form(ctx context.Context, deed string, own *bot, i *channel.Inter
 		return err
 	}
 	at.chat = b.directory.current(at.chat)
-	text := b.markup("**"+asks.Title+"**\n"+asks.Label+" <@"+i.User.ID+">", []string{i.User.ID})
+	link := own.linkOf(at.chat, question{asks.ID, asks.Field, asks.Max, i.User.ID})
+	text := b.markup("["+asks.Title+"]("+link+")\n"+asks.Label+" <@"+i.User.ID+">", []string{i.User.ID})
 	f := sendForm{chat: at.chat, text: text.markdown, markdown: true, ask: true}
 	if f.topic, f.replyTo, err = b.aim(ctx, deed, own, at, 0); err != nil {
 		return err
@@ -280,6 +282,14 @@ func (f *forms) put(id string, form openForm) {
 	}
 	f.asked[id] = form
 	f.order = append(f.order, id)
+}
+
+// knows reports whether a question was asked since the start.
+func (f *forms) knows(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, is := f.asked[id]
+	return is
 }
 
 // take returns the form that a message of a user replies to, if it is the first reply. first says whether no bot has

@@ -94,6 +94,44 @@ func TestFormsAreReplies(t *testing.T) {
 	equal(t, "interactions", len(m.asked), 2)
 }
 
+// A question outlives a restart of the program; a text of an agent that looks like one is none.
+func TestFormsOutliveARestart(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t).start()
+	m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.forum), Content: "a plan", Components: m.Components([]channel.Button{{ID: "reject:1", Label: "Reject"}})})
+	m.press(m.shows(m.forum, "a plan"), "reject:1")
+	form := channel.Form{ID: "reject:1", Title: "Reject", Field: "reason", Label: "Why?", Max: 5}
+	if err := m.Answer(m.ctx, m.interaction(0), channel.InteractionAnswer{Form: &form}); err != nil {
+		t.Fatal(err)
+	}
+	asks := m.shows(m.forum, "Reject\nWhy? Bora")
+	link := asks.Entities[0].URL
+	m.send(channel.Post{AccountID: "ruda", ChannelID: placeID(m.forum), Content: "[Other](" + link[:len(link)-3] + "xyz) question"})
+	m.halt()
+	m.build()
+	m.start()
+	if _, err := m.bora.Reply(m.shows(m.forum, "Other question"), "no answer"); err != nil {
+		t.Fatal(err)
+	}
+	if m.fact("ruda", "created no answer").Message.Interaction {
+		t.Error("a text that looks like a question is one")
+	}
+	for _, text := range []string{"too expensive", "once more"} {
+		if _, err := m.bora.Reply(asks, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, account := range []string{"ruda", "eden"} {
+		if !m.fact(account, "created too expensive").Message.Interaction || m.fact(account, "created once more").Message.Interaction {
+			t.Errorf("%s was told of the answer as a message, or of a message as an answer", account)
+		}
+	}
+	i := m.interaction(0)
+	if i.Kind != channel.KindForm || i.Name != "reject:1" || i.AccountID != "ruda" || i.Values["reason"] != "too e" {
+		t.Errorf("%+v, want the answer", i)
+	}
+}
+
 // In a basic group each bot numbers the messages otherwise: the reply is the answer nevertheless, whichever bot receives it first.
 func TestFormsInBasicGroups(t *testing.T) {
 	t.Parallel()

@@ -82,5 +82,5 @@ func examine(ctx context.Context, c *config.Config, a *account, o Options) []cha
 	case coordination.Slack:
 		return slack.Examine(ctx, c, a.own, options)
 	}
-	return discord.Examine(ctx, a.own, options)
+	return discord.Examine(ctx, c, a.own, options)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,6 +133,34 @@ func TestMissingRightsAreFindings(t *testing.T) {
 	}
 	if len(found) != len(wanted) {
 		t.Errorf("%d findings, want %d: %q", len(found), len(wanted), found)
+	}
+}
+
+// Places that the settings name, and that a bot cannot reach or manage, are findings.
+func TestPlacesOutOfReachAreFindings(t *testing.T) {
+	t.Parallel()
+	s := newServices(t)
+	bot := s.telegram.AddBot("open", telegramtest.BotOptions{WithoutPrivacy: true})
+	forum := s.telegram.AddGroup("forum", telegramtest.GroupOptions{Topics: true}, s.telegram.AddPerson("Bora"), bot.User)
+	app := s.slack.AddApp("poor", slacktest.AppOptions{Scopes: slices.DeleteFunc(slacktest.AllScopes(), func(scope string) bool { return scope == "files:write" })})
+	in, out := s.slack.AddChannel("in", app.UserID), s.slack.AddChannel("out")
+	blind := s.discord.AddBot("blind", discordtest.BotOptions{})
+	account := func(of map[string]any) map[string]any { return map[string]any{"a": of} }
+	found := s.lacks(map[string]any{
+		"discord": map[string]any{"accounts": account(map[string]any{"token": blind.Token}), "collaboration": map[string]any{"defaultChannel": "300000000000000001"}},
+		"telegram": map[string]any{"accounts": account(map[string]any{"botToken": bot.Token}), "groupPolicy": "open",
+			"collaboration": map[string]any{"escalation": map[string]any{"channelId": fmt.Sprintf("%d:topic:7", forum.ID)}}},
+		"slack": map[string]any{"accounts": account(map[string]any{"botToken": app.Token, "appToken": app.AppToken}),
+			"channels": map[string]any{in.ID: map[string]any{}}, "collaboration": map[string]any{"defaultChannel": out.ID}},
+	})
+	wanted := []string{"does not see the configured channel 300000000000000001", "manage topics", "lacks scopes: files:write", "not in the configured channel " + out.ID}
+	for i, f := range found {
+		if f[0] != "right_missing" || i >= len(wanted) || !strings.Contains(f[2], wanted[i]) {
+			t.Errorf("finding %d: %q, want %q", i, f, wanted)
+		}
+	}
+	if len(found) != len(wanted) {
+		t.Errorf("%d findings, want %d", len(found), len(wanted))
 	}
 }
 

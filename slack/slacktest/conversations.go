@@ -27,6 +27,23 @@ func more(next string) map[string]any { return map[string]any{"next_cursor": nex
 var kinds = map[string]string{"public_channel": Public, "private_channel": Private, "im": Direct, "mpim": Group}
 
 func listConversations(c *call) (answer, *Error) {
+	return c.conversations(func(v *conversation) bool { return v.kind == Public || v.has(c.app.user) })
+}
+
+// ownConversations lists those that the app is in. Slack does not say there that it is a member.
+func ownConversations(c *call) (answer, *Error) {
+	got, refusal := c.conversations(func(v *conversation) bool { return v.has(c.app.user) })
+	if refusal == nil {
+		all := got["channels"].([]Channel)
+		for i := range all {
+			all[i].IsMember = false
+		}
+	}
+	return got, refusal
+}
+
+// conversations lists those of the kinds that a request asks for, if they are visible.
+func (c *call) conversations(visible func(*conversation) bool) (answer, *Error) {
 	types := c.text("types")
 	if types == "" {
 		types = "public_channel"
@@ -44,7 +61,7 @@ func listConversations(c *call) (answer, *Error) {
 	}
 	var all []*conversation
 	for _, v := range c.s.listed {
-		if slices.Contains(wanted, v.kind) && (v.kind == Public || v.has(c.app.user)) && !(v.archived && c.flag("exclude_archived")) {
+		if slices.Contains(wanted, v.kind) && visible(v) && !(v.archived && c.flag("exclude_archived")) {
 			all = append(all, v)
 		}
 	}

@@ -19,7 +19,7 @@ func DefaultLimits() map[string]Limit {
 		"chat.postMessage": {1, time.Second}, "chat.update": tier(50), "chat.delete": tier(50), "chat.postEphemeral": tier(100),
 		"conversations.history": tier(50), "conversations.info": tier(50), "conversations.list": tier(20), "conversations.members": tier(100),
 		"conversations.open": tier(50), "conversations.replies": tier(50), "files.completeUploadExternal": tier(100),
-		"files.getUploadURLExternal": tier(100), "reactions.add": tier(50), "reactions.remove": tier(20), "users.info": tier(100), "users.list": tier(20),
+		"files.getUploadURLExternal": tier(100), "reactions.add": tier(50), "reactions.remove": tier(20), "users.conversations": tier(50), "users.info": tier(100), "users.list": tier(20),
 	}
 }
 

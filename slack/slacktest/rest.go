@@ -84,6 +84,7 @@ func methods() map[string]method {
 		"users.info":                   {scope: "users:read", do: userInfo},
 		"users.list":                   {scope: "users:read", do: listUsers},
 		"conversations.list":           {do: listConversations},
+		"users.conversations":          {do: ownConversations},
 		"conversations.info":           {do: conversationInfo},
 		"conversations.members":        {do: listMembers},
 		"conversations.history":        {do: history},
