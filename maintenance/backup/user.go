@@ -22,7 +22,7 @@ func checkUser(euid int, db, dir string) error {
 	}
 	of, known, err := ownerOf(db)
 	if err != nil || !known || of == 0 {
-		return nil // whoever opens it says why it cannot be read
+		return nil // opening it says why it cannot be read
 	}
 	for {
 		at, _, err := ownerOf(dir)
