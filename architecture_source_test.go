@@ -175,6 +175,7 @@ func TestLiveDatabaseIsOnlyOpenedBySQLite(t *testing.T) {
 		"cmd/openclawd/worker.go":         "reads the token of workers from a file given by the user, in a process that has no database open",
 		"cmd/openclawd/sql.go":            "reads a statement from a file given by the user, in a process that has no database open yet",
 		"cmd/openclawd/shell/terminal.go": "reads and writes the input history, a file of a fixed name, in a process of its own",
+		"cmd/openclawd/doctor/files.go":   "reads units of systemd, of fixed names outside of any state directory",
 
 		"server/ui_store.go":              "reads what the page keeps, a file of a fixed name of its own that is only ever replaced",
 		"server/statefiles.go":            "reads state files of OpenClaw, of fixed names, after checking that none is the database",

@@ -3,6 +3,7 @@ package systemd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,6 +103,22 @@ var childNeeds = [...]string{
 	"# These hold for tools of agents too, so they lack what would break them: MemoryDenyWriteExecute= (Node and other compilers at run time),",
 	"# RestrictNamespaces=, ProtectHostname=, ProtectKernelTunables= and ProtectKernelLogs= (the sandbox of commands has namespaces, a host name",
 	"# and a /proc of its own). For the same reason there are AF_NETLINK, @mount, seccomp and Landlock. None of them needs or gives a privilege.",
+}
+
+// breaking are settings under which some tools of agents cannot run.
+var breaking = [...]string{"MemoryDenyWriteExecute", "RestrictNamespaces", "ProtectHostname", "ProtectKernelTunables", "ProtectKernelLogs", "PrivateUsers",
+	"PrivateNetwork", "ProcSubset", "RootDirectory"}
+
+// Breaking lists the settings of a unit under which tools of agents cannot run: units of earlier versions had some.
+func Breaking(text string) (settings []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		key, value, _ := strings.Cut(line, "=")
+		if slices.Contains(breaking[:], key) && !slices.Contains([]string{"", "0", "no", "false", "off", "all"}, value) {
+			settings = append(settings, line)
+		}
+	}
+	return settings
 }
 
 // systemHardening is what only the system's service manager supports everywhere.

@@ -75,11 +75,8 @@ func TestUnitLetsToolsRun(t *testing.T) {
 		u := someUnit()
 		u.Personal = personal
 		service := parseUnit(t, u.Text())["Service"]
-		for _, key := range []string{"MemoryDenyWriteExecute", "RestrictNamespaces", "PrivateUsers", "PrivateNetwork", "ProtectHostname", "ProtectKernelTunables",
-			"ProtectKernelLogs", "ProcSubset", "RootDirectory"} {
-			if service[key] != nil {
-				t.Errorf("it has %s=%s", key, service[key])
-			}
+		if found := Breaking(u.Text()); found != nil {
+			t.Errorf("it has %q", found)
 		}
 		for key, needed := range map[string][]string{
 			"RestrictAddressFamilies": {"AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK"},
@@ -89,6 +86,14 @@ func TestUnitLetsToolsRun(t *testing.T) {
 				t.Errorf("%s is %q, want %q", key, got, needed)
 			}
 		}
+	}
+}
+
+func TestBreakingSettingsAreFound(t *testing.T) {
+	t.Parallel()
+	const old = "[Service]\n# ProcSubset=pid\nMemoryDenyWriteExecute=yes\n RestrictNamespaces=~user\nProtectKernelLogs=no\nPrivateUsers=\nNoNewPrivileges=yes\nProtectHostname=true"
+	if got, want := Breaking(old), []string{"MemoryDenyWriteExecute=yes", "RestrictNamespaces=~user", "ProtectHostname=true"}; !cmp.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }
 

@@ -55,6 +55,7 @@ func Examine(ctx context.Context, who Patient) ([]Finding, error) {
 	c.checkDirectories()
 	c.checkDatabase(ctx)
 	c.checkBackups()
+	c.checkUnits()
 	return c.findings, ctx.Err()
 }
 

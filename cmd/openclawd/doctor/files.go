@@ -8,10 +8,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pronto-lab/openclawd/database"
 	"github.com/pronto-lab/openclawd/internal/output"
+	"github.com/pronto-lab/openclawd/internal/systemd"
 	"github.com/pronto-lab/openclawd/maintenance/backup"
 )
 
@@ -117,6 +119,22 @@ func (c *checkup) checkBackups() {
 	default:
 		c.ok("backup", newest.File, "%s, up to event %s, verified at %s", output.Count(int64(len(list)), "backup"), output.Thousands(newest.Seq),
 			output.Time(newest.Manifest.VerifiedAt.UnixMilli()))
+	}
+}
+
+// checkUnits reports settings of installed units under which tools of agents cannot run: the doctor itself runs outside of the unit.
+func (c *checkup) checkUnits() {
+	for _, file := range []string{"/etc/systemd/system/openclawd.service", filepath.Join(cmp.Or(c.getenv("HOME"), "/"), ".config/systemd/user/openclawd.service")} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // there is none, or it is not ours to read
+		}
+		if breaking := systemd.Breaking(string(text)); len(breaking) > 0 {
+			c.warn("unit_breaks_tools", file, "print the unit again with openclawd service unit, and systemctl daemon-reload && systemctl restart openclawd",
+				"programs of MCP or commands of agents cannot run with %s", strings.Join(breaking, ", "))
+			continue
+		}
+		c.ok("unit", file, "lets tools of agents run")
 	}
 }
 
