@@ -27,6 +27,7 @@ type Bots struct {
 
 	mu       sync.Mutex
 	running  context.Context // nil while Run does not run
+	started  bool            // Run has started those that are configured
 	config   *config.Config
 	bots     map[string]*bot    // by account id: connected or connecting
 	memories map[string]*memory // by account id
@@ -153,6 +154,9 @@ func (b *Bots) Run(ctx context.Context) error {
 	b.mu.Unlock()
 	b.asked.Open()
 	b.apply()
+	b.mu.Lock()
+	b.started = true
+	b.mu.Unlock()
 	b.changing.Unlock()
 
 	for ctx.Err() == nil {
@@ -175,6 +179,16 @@ func (b *Bots) Run(ctx context.Context) error {
 
 // Registry returns the current mapping of bots to agents.
 func (b *Bots) Registry() *channel.Registry { return b.registry.Load() }
+
+// absent is why an account has no bot here: it is not configured, or Run has not come to it yet.
+func (b *Bots) absent(deed, account, place string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.started {
+		return channel.NotReady(deed, account, place)
+	}
+	return channel.NoBot(coordination.Discord, deed, account, place)
+}
 
 // refresh rebuilds the registry.
 func (b *Bots) refresh() {

@@ -136,7 +136,7 @@ func (b *Bots) queued(ctx context.Context, deed, account, place, lane string, p 
 	}
 	own := b.bot(account)
 	if own == nil {
-		return answer{}, channel.NoBot(coordination.Discord, deed, account, place)
+		return answer{}, b.absent(deed, account, place)
 	}
 	leave, err := b.lanes.Enter(ctx, lane, own.account, p)
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *Bots) atOnce(ctx context.Context, deed, account, place string, r reques
 	}
 	own := b.bot(account)
 	if own == nil {
-		return answer{}, channel.NoBot(coordination.Discord, deed, account, place)
+		return answer{}, b.absent(deed, account, place)
 	}
 	a, refused := own.ask(ctx, deed, place, r)
 	if refused != nil {

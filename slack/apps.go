@@ -32,6 +32,7 @@ type Apps struct {
 
 	mu       sync.Mutex
 	running  context.Context // nil while Run does not run
+	started  bool            // Run has started those that are configured
 	config   *config.Config
 	apps     map[string]*app    // by account id: connected or connecting
 	memories map[string]*memory // by account id
@@ -153,6 +154,9 @@ func (b *Apps) Run(ctx context.Context) error {
 	b.mu.Unlock()
 	b.asked.Open()
 	b.apply()
+	b.mu.Lock()
+	b.started = true
+	b.mu.Unlock()
 	b.changing.Unlock()
 
 	for ctx.Err() == nil {
@@ -176,6 +180,16 @@ func (b *Apps) Run(ctx context.Context) error {
 
 // Registry implements channel.Connection.
 func (b *Apps) Registry() *channel.Registry { return b.registry.Load() }
+
+// absent is why an account has no bot here: it is not configured, or Run has not come to it yet.
+func (b *Apps) absent(deed, account, place string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.started {
+		return channel.NotReady(deed, account, place)
+	}
+	return channel.NoBot(b.Name(), deed, account, place)
+}
 
 // refresh rebuilds the registry.
 func (b *Apps) refresh() {

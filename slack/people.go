@@ -179,7 +179,7 @@ func (b *Apps) at(deed, account, id string) (own *app, in place, err error) {
 		return nil, in, channel.Local(deed, account, id, http.StatusBadRequest, errNoPlace, "name a channel like slack:c0123456789")
 	}
 	if own = b.app(account); own == nil {
-		return nil, in, channel.NoBot(b.Name(), deed, account, id)
+		return nil, in, b.absent(deed, account, id)
 	}
 	return own, in, nil
 }

@@ -129,7 +129,8 @@ var (
 	writtenDate = regexp.MustCompile(`"\d{4}-\d\d-\d\d"`)
 )
 
-// moveTimes shifts every time in a file of the sample, and every date, by whole days.
+// moveTimes shifts every time in a file of the sample, and every date, by whole days and one less: what may start on the day after the
+// sample's last one may start now, at whatever time of the day.
 func moveTimes(text []byte, shift time.Duration) []byte {
 	text = writtenTime.ReplaceAllFunc(text, func(written []byte) []byte {
 		t, err := time.Parse(time.RFC3339, string(written))
@@ -143,7 +144,8 @@ func moveTimes(text []byte, shift time.Duration) []byte {
 		if err != nil {
 			return written
 		}
-		return []byte(day.Add(shift).Format(`"` + time.DateOnly + `"`))
+		const oneLess = 24 * time.Hour
+		return []byte(day.Add(shift - oneLess).Format(`"` + time.DateOnly + `"`))
 	})
 	return millisTime.ReplaceAllFunc(text, func(digits []byte) []byte {
 		ms, err := strconv.ParseInt(string(digits), 10, 64)

