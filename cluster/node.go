@@ -61,6 +61,8 @@ type Node struct {
 	tries chan struct{} // has one when the lease may be free
 	yield chan struct{} // has one when the writer is to step down
 
+	saying sync.Mutex
+
 	mu     sync.Mutex
 	role   Role
 	since  time.Time

@@ -85,7 +85,10 @@ func (n *Node) hear(said map[string][]byte) error {
 	return nil
 }
 
+// say announces the node as it is; one announcement at a time, so that none overtakes a newer one.
 func (n *Node) say(ctx context.Context, ttl time.Duration) error {
+	n.saying.Lock()
+	defer n.saying.Unlock()
 	text, err := json.Marshal(n.self())
 	if err != nil {
 		return err

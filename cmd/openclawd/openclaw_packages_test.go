@@ -62,7 +62,7 @@ func (o *openClaw) configure(t *testing.T, model string) {
   "gateway": {"mode": "local", "port": %d, "bind": "loopback", "auth": {"mode": "token", "token": %q}},
   "models": {"mode": "merge", "providers": {"fake": {"baseUrl": %q, "apiKey": "k", "api": "openai-completions", "models": [
     {"id": "m", "name": "M", "contextWindow": 128000, "maxTokens": 4096, "input": ["text"], "reasoning": false, "cost": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0}}]}}},
-  "agents": {"defaults": {"model": {"primary": "fake/m"}, "workspace": %q}}, "browser": {"enabled": false}, %s
+  "agents": {"defaults": {"heartbeat": {"every": "0m"}, "model": {"primary": "fake/m"}, "workspace": %q}}, "browser": {"enabled": false}, %s
   "tools": {%s"exec": {"host": "gateway", "security": "full", "ask": "off"}}}`, freePort(t), openClawToken, model, filepath.Join(o.dir, "workspace"), mcp, search)
 	if err := errors.Join(os.MkdirAll(filepath.Join(o.dir, "workspace"), 0o700), os.WriteFile(filepath.Join(o.dir, "openclaw.json"), []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
