@@ -61,27 +61,27 @@ type Node struct {
 	tries chan struct{} // has one when the lease may be free
 	yield chan struct{} // has one when the writer is to step down
 
-	saying sync.Mutex
+	saying sync.Mutex // held while it announces itself
 
-	mu     sync.Mutex
-	role   Role
-	since  time.Time
-	rest   time.Time                     // until then it does not try to get the lease
-	stands time.Time                     // until then it is the one that is to be the writer
-	peers  map[string]health.ClusterNode // by name
-	epoch  int64                         // newest one that was seen
-	moved  chan struct{}                 // closed and replaced when that changes
-	failed error                         // why it is out
-	shaky  error                         // why the shared log could not be used at the last attempt
-	takes  int64                         // times that this node became the writer
-	newest int64                         // newest schema of a program that has written
-	twin   health.ClusterNode            // what another process said in the name of this node
-	born   time.Time
+	mu      sync.Mutex
+	role    Role
+	since   time.Time
+	rest    time.Time                     // until then it does not try to get the lease
+	stands  time.Time                     // until then it is the one that is to be the writer
+	peers   map[string]health.ClusterNode // by name
+	epoch   int64                         // newest one that was seen
+	moved   chan struct{}                 // closed and replaced when that changes
+	failed  error                         // why it is out
+	shaky   error                         // why the shared log could not be used at the last attempt
+	takes   int64                         // times that this node became the writer
+	newest  int64                         // newest schema of a program that has written
+	twin    health.ClusterNode            // what another process said in the name of this node
+	started time.Time
 }
 
 // New returns a node that does nothing before Run.
 func New(opts Options) *Node {
-	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), born: opts.Now(), moved: make(chan struct{}), peers: map[string]health.ClusterNode{}}
+	return &Node{opts: opts, tries: make(chan struct{}, 1), yield: make(chan struct{}, 1), role: opts.follows(), since: opts.Now(), started: opts.Now(), moved: make(chan struct{}), peers: map[string]health.ClusterNode{}}
 }
 
 func (o *Options) follows() Role {

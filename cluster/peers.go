@@ -27,7 +27,7 @@ func (n *Node) self() health.ClusterNode {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	p := health.ClusterNode{Node: n.opts.Name, Role: n.role, At: n.opts.At, Record: head.Number, Seq: head.Seq, Hash: head.Hash.String(), Epoch: head.Epoch,
-		Stands: n.opts.Now().Before(n.stands), Process: n.opts.Process, BornMs: n.born.UnixMilli(), Version: n.opts.Version, SaidMs: n.opts.Now().UnixMilli()}
+		Stands: n.opts.Now().Before(n.stands), Process: n.opts.Process, StartedMs: n.started.UnixMilli(), Version: n.opts.Version, SaidMs: n.opts.Now().UnixMilli()}
 	if fatal := shared.Fatal(n.failed); fatal != nil {
 		p.Role, p.Error, p.Code = Out, fatal.Error(), fatal.Code()
 	}
@@ -78,7 +78,7 @@ func (n *Node) hear(said map[string][]byte) error {
 	if twin.Process != earlier.Process || twin.SaidMs == earlier.SaidMs {
 		return nil // it may be the last that an ended process has said
 	}
-	if born := n.born.UnixMilli(); born > twin.BornMs || born == twin.BornMs && n.opts.Process > twin.Process {
+	if started := n.started.UnixMilli(); started > twin.StartedMs || started == twin.StartedMs && n.opts.Process > twin.Process {
 		return &shared.NameTakenError{Node: n.opts.Name}
 	}
 	n.opts.Logger.Warn("another process has the name of this node; it ends by itself", "node", n.opts.Name, "address", twin.At.API)

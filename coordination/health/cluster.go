@@ -19,20 +19,20 @@ type NodeAddresses struct {
 
 // ClusterNode is what a node says of itself.
 type ClusterNode struct {
-	Node    string        `json:"node"`
-	Role    ClusterRole   `json:"role"`
-	At      NodeAddresses `json:"at"`
-	Record  int64         `json:"record"` // newest record of the shared log that it has
-	Seq     int64         `json:"seq"`    // newest event
-	Hash    string        `json:"hash"`   // chain hash of that event
-	Epoch   int64         `json:"epoch"`
-	Stands  bool          `json:"stands,omitempty"`  // a person wants it to be the writer
-	Process string        `json:"process,omitempty"` // unlike that of all other processes
-	BornMs  int64         `json:"startedMs"`         // when that was started, by its own clock
-	Version string        `json:"version,omitempty"`
-	SaidMs  int64         `json:"saidAtMs"`        // by its own clock
-	Error   string        `json:"error,omitempty"` // why it is out
-	Code    string        `json:"code,omitempty"`  // of the error
+	Node      string        `json:"node"`
+	Role      ClusterRole   `json:"role"`
+	At        NodeAddresses `json:"at"`
+	Record    int64         `json:"record"` // newest record of the shared log that it has
+	Seq       int64         `json:"seq"`    // newest event
+	Hash      string        `json:"hash"`   // chain hash of that event
+	Epoch     int64         `json:"epoch"`
+	Stands    bool          `json:"stands,omitempty"`  // a person wants it to be the writer
+	Process   string        `json:"process,omitempty"` // unlike that of all other processes
+	StartedMs int64         `json:"startedMs"`         // when that was started, by its own clock
+	Version   string        `json:"version,omitempty"`
+	SaidMs    int64         `json:"saidAtMs"`        // by its own clock
+	Error     string        `json:"error,omitempty"` // why it is out
+	Code      string        `json:"code,omitempty"`  // of the error
 }
 
 // ClusterState is the state of a node of a cluster, and what it knows of the others.
